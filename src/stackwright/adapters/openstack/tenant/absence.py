@@ -25,105 +25,106 @@ MANY = 3  # a shorter list is suspicious if it loses all items; others, if they 
 
 
 @dataclass
-class PendingConfirmations:
+class AbsenceEvidence:
     """The responses of one project.
 
-    first    type → start of the first list, or of the last one that suddenly had many more items
-    lists    type → start of the list that suddenly lacked many items
-    lacked   type whose list does not exist → time of the first 404
-    absent   type that the cloud lacks → time of that response
-    missing  id → time of the first 404 for it
-    gone     ids that are confirmed to be deleted
-    single   ids that a single request found although a list lacked them; the next list may lack them, too
+    first_lists       type → start of the first list, or of the last one that suddenly had many more items
+    short_lists       type → start of the list that suddenly lacked many items
+    missing_lists     type whose list does not exist → time of the first 404
+    missing_services  type that the cloud lacks → time of that response
+    first_404         id → time of the first 404 for it
+    deleted           ids that are confirmed to be deleted
+    unlisted          ids that a single request found although a list lacked them; the next list may lack them, too
     """
 
-    first: dict[str, float] = field(default_factory=dict)
-    lists: dict[str, float] = field(default_factory=dict)
-    lacked: dict[str, float] = field(default_factory=dict)
-    absent: dict[str, float] = field(default_factory=dict)
-    missing: dict[Id, float] = field(default_factory=dict)
-    gone: set[Id] = field(default_factory=set)
-    single: set[Id] = field(default_factory=set)
+    first_lists: dict[str, float] = field(default_factory=dict)
+    short_lists: dict[str, float] = field(default_factory=dict)
+    missing_lists: dict[str, float] = field(default_factory=dict)
+    missing_services: dict[str, float] = field(default_factory=dict)
+    first_404: dict[Id, float] = field(default_factory=dict)
+    deleted: set[Id] = field(default_factory=set)
+    unlisted: set[Id] = field(default_factory=set)
 
-    def compare(self, what: str, known: Collection[Id], listed: Collection[Id], began: float) -> None:
+    def record_growth(self, what: str, known: Collection[Id], listed: Collection[Id], began: float) -> None:
         """Record whether a whole list is the first one, or has suspiciously many items that were not known before."""
-        if what not in self.first or _lacks_many(known, listed):
-            self.first[what] = began
+        if what not in self.first_lists or _lacks_many(known, listed):
+            self.first_lists[what] = began
 
-    def proof(self, what: str) -> float:
+    def provable_from(self, what: str) -> float:
         """Time from which a whole list proves absence to an object that may have resources of an earlier process."""
-        return self.first[what] + CONFIRM if what in self.first else 0.0
+        return self.first_lists[what] + CONFIRM if what in self.first_lists else 0.0
 
-    def weigh(self, what: str, before: Collection[Id], listed: Collection[Id], began: float) -> None:
+    def record_loss(self, what: str, before: Collection[Id], listed: Collection[Id], began: float) -> None:
         """Record whether a whole list lacks suspiciously many of the ids `before`, which exclude expected deletions."""
-        if _lacks_many(listed, set(before) - self.single):
-            self.lists[what] = began
-        elif began - self.lists.get(what, began) >= CONFIRM:
-            del self.lists[what]
+        if _lacks_many(listed, set(before) - self.unlisted):
+            self.short_lists[what] = began
+        elif began - self.short_lists.get(what, began) >= CONFIRM:
+            del self.short_lists[what]
 
-    def doubtful(self, what: str, taken: float, now: float) -> bool:
+    def is_confirmation_due(self, what: str, taken: float, now: float) -> bool:
         """Whether the last list of a type, which began at `taken`, lacked many items and the list that confirms this is
         due.
         """
-        return what in self.lists and now - taken >= CONFIRM
+        return what in self.short_lists and now - taken >= CONFIRM
 
-    def lacks(self, what: str, began: float, *, sure: bool) -> None:
+    def list_not_found(self, what: str, began: float, *, sure: bool) -> None:
         """Record that the cloud has no list of a type. As for a resource, one response 404 does not prove that."""
-        if sure or began - self.lacked.setdefault(what, began) >= CONFIRM:
-            self.absent[what] = began
+        if sure or began - self.missing_lists.setdefault(what, began) >= CONFIRM:
+            self.missing_services[what] = began
 
-    def has(self, what: str) -> None:
-        self.absent.pop(what, None)
-        self.lacked.pop(what, None)
+    def list_found(self, what: str) -> None:
+        self.missing_services.pop(what, None)
+        self.missing_lists.pop(what, None)
 
-    def lacking(self, recorded: Collection[Id], kinds: Collection[str], existing: Collection[Id]) -> set[Id]:
+    def unconfirmed(self, recorded: Collection[Id], kinds: Collection[str], existing: Collection[Id]) -> set[Id]:
         """Recorded ids of these types that neither exist nor are confirmed to be deleted."""
-        return {key for key in recorded if key[0] in kinds and key not in existing} - self.gone
+        return {key for key in recorded if key[0] in kinds and key not in existing} - self.deleted
 
-    def due(self, lacking: Collection[Id], now: float) -> list[Id]:
+    def due(self, unconfirmed: Collection[Id], now: float) -> list[Id]:
         """The ids to request now. A missing service returns 404 for every request, which proves nothing."""
-        since = {key: now - self.missing.get(key, now - CONFIRM) for key in sorted(lacking)}
-        return [key for key, seconds in since.items() if seconds >= CONFIRM and key[0] not in self.absent]
+        since = {key: now - self.first_404.get(key, now - CONFIRM) for key in sorted(unconfirmed)}
+        return [key for key, seconds in since.items() if seconds >= CONFIRM and key[0] not in self.missing_services]
 
     def not_found(self, key: Id, began: float) -> None:
         """Record a response 404 to a request that began then."""
-        if began - self.missing.setdefault(key, began) >= CONFIRM:
-            self.gone.add(key)
+        if began - self.first_404.setdefault(key, began) >= CONFIRM:
+            self.deleted.add(key)
 
-    def is_sure(self, kinds: Collection[str], lacking: Collection[Id]) -> bool:
-        """Whether no list of `kinds` is doubtful or missing, and no id is `lacking`."""
-        doubted = self.lists.keys() | (self.lacked.keys() - self.absent.keys())
-        return not lacking and doubted.isdisjoint(kinds)
+    def is_sure(self, kinds: Collection[str], unconfirmed: Collection[Id]) -> bool:
+        """Whether no list of `kinds` is doubtful or missing, and no id is `unconfirmed`."""
+        doubtful = self.short_lists.keys() | (self.missing_lists.keys() - self.missing_services.keys())
+        return not unconfirmed and doubtful.isdisjoint(kinds)
 
-    def seen(self, key: Id) -> None:
-        self.missing.pop(key, None)
-        self.gone.discard(key)
+    def found(self, key: Id) -> None:
+        self.first_404.pop(key, None)
+        self.deleted.discard(key)
 
     def forget(self, recorded: Collection[Id]) -> None:
         """Drop the ids that no object has recorded."""
-        self.missing = {key: when for key, when in self.missing.items() if key in recorded}
-        self.gone.intersection_update(recorded)
-        self.single.intersection_update(recorded)
+        self.first_404 = {key: when for key, when in self.first_404.items() if key in recorded}
+        self.deleted.intersection_update(recorded)
+        self.unlisted.intersection_update(recorded)
 
 
 @dataclass
 class RequiredLists:
     """Which whole lists prove absence to one object.
 
-    known   its first look preceded all its requests, so all of them were sent by this process. An object that returns
-            after its entry expired is not known; it only waits until requests of an earlier process settle
-    began   time of its first look
-    served  time when it last got another resource to serve
-    firsts  for an object that was moved: type → start of the first whole list since `began`
+    known         its first look preceded all its requests, so all of them were sent by this process. An object that
+                  returns after its entry expired is not known; it only waits until requests of an earlier process
+                  settle
+    began         time of its first look
+    served_since  time when it last got another resource to serve
+    first_lists   for an object that was moved: type → start of the first whole list since `began`
     """
 
     known: bool
     began: float
-    served: float = 0.0
-    firsts: dict[str, float] = field(default_factory=dict)
+    served_since: float = 0.0
+    first_lists: dict[str, float] = field(default_factory=dict)
 
-    def settled(
-        self, what: str, taken: float, doubts: PendingConfirmations, *, moved: bool, started: float, unsure: float
+    def settled_at(
+        self, what: str, taken: float, evidence: AbsenceEvidence, *, moved: bool, started: float, uncertain: float
     ) -> float:
         """Time by which earlier requests have taken effect on a type; only whole lists that begin later prove absence.
 
@@ -131,28 +132,28 @@ class RequiredLists:
         that may have resources of an earlier process. One that was moved needs a list since its first look at once, and
         a later one as proof.
 
-        taken    start of the last whole list
-        started  start of this process
-        unsure   time until which a request of the object may still take effect, or 0
+        taken      start of the last whole list
+        started    start of this process
+        uncertain  time until which a request of the object may still take effect, or 0
         """
         if self.needs_list(what, taken, moved=moved):
             return self.began
-        inherited = 0.0 if self.known else max(started + SETTLE, doubts.proof(what))
-        return max(inherited, self.proof(what), self.served, unsure)
+        inherited = 0.0 if self.known else max(started + SETTLE, evidence.provable_from(what))
+        return max(inherited, self.provable_from(what), self.served_since, uncertain)
 
     def needs_list(self, what: str, taken: float, *, moved: bool) -> bool:
         """Whether an object that was moved has no whole list since `began`."""
         if moved and taken >= self.began:
-            self.firsts.setdefault(what, taken)
-        return moved and what not in self.firsts
+            self.first_lists.setdefault(what, taken)
+        return moved and what not in self.first_lists
 
-    def proof(self, what: str) -> float:
+    def provable_from(self, what: str) -> float:
         """Time from which a whole list proves absence to an object that was moved.
 
         Until then it had another operator, whose last request may still be in progress. And as for the first list of
         a login, there is no earlier list that shows what the first one lacks.
         """
-        return max(self.began + SETTLE, self.firsts[what] + CONFIRM) if what in self.firsts else 0.0
+        return max(self.began + SETTLE, self.first_lists[what] + CONFIRM) if what in self.first_lists else 0.0
 
 
 def _lacks_many(listed: Collection[Id], expected: Collection[Id]) -> bool:

@@ -71,10 +71,10 @@ class OpenStackClouds:
         project = self._of[asker.uid] = await self._project(cloud)
         asking = project.asking(asker)
         if not asker.serves <= asking.asker.serves:
-            asking.required.served = time.monotonic()
+            asking.required.served_since = time.monotonic()
         asking.asker, asking.looked = asker, time.monotonic()
         for what in asker.kinds:
-            settled = self._settled(project, asking, what) if asker.waits else 0.0
+            settled = self._settled_at(project, asking, what) if asker.waits else 0.0
             if not (asker.waits and project.keeps(what, asker, settled)):
                 await self._lists.refresh(cloud, project, what, asker.waits, settled)
         asking.waits = time.monotonic() + WAITS if asker.waits else 0.0
@@ -89,7 +89,7 @@ class OpenStackClouds:
         snapshot, listed = project.snapshot, project.listed(asker)
         asking, unseen = project.askers[asker.uid], project.kinds(asker) - listed
         settled = project.is_sure(asker) and all(
-            snapshot.taken.get(what, 0.0) >= self._settled(project, asking, what) for what in listed or asker.kinds
+            snapshot.taken.get(what, 0.0) >= self._settled_at(project, asking, what) for what in listed or asker.kinds
         )
         return ProjectView(snapshot.of(asker), settled, unseen, project.connection.place)
 
@@ -213,18 +213,18 @@ class OpenStackClouds:
             return Deferred(Reason.WAITING_FOR_USER_DATA, f"Waiting for Secret {'/'.join(key)} with the key {name}")
         return data[name].encode(errors=NO_TEXT)  # it may be compressed
 
-    def _settled(self, project: Project, asking: SubscriptionState, what: str) -> float:
+    def _settled_at(self, project: Project, asking: SubscriptionState, what: str) -> float:
         """Time by which earlier requests have taken effect on a type; only whole lists that begin later prove
         absence.
         """
         snapshot, asker = project.snapshot, asking.asker
-        return asking.required.settled(
+        return asking.required.settled_at(
             what,
             snapshot.taken.get(what, 0.0),
-            snapshot.doubts,
+            snapshot.evidence,
             moved=bool(asker.moved),
             started=self._started,
-            unsure=self._unsure.get((asker.uid, what), 0.0),
+            uncertain=self._unsure.get((asker.uid, what), 0.0),
         )
 
     def _tell_all(self, whom: Iterable[Subscriber]) -> None:

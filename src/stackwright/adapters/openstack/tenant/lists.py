@@ -48,7 +48,7 @@ class Lists:
                 continue
             ask = partial(self._update, cloud, project, what)
             try:
-                is_woken = waits and not TYPES[what].built and what not in snapshot.doubts.lists
+                is_woken = waits and not TYPES[what].built and what not in snapshot.evidence.short_lists
                 moment = 0.0 if is_woken else MOMENT  # a change wakes the caller
                 await flight.join(f"{cloud}: list of {what}s", ask, moment if enough else None)
             except Late:
@@ -124,10 +124,10 @@ class Lists:
             return
         except (TransientCloudError, TerminalCloudError) as error:
             if REST[what].optional and error.cause in (Reason.NOT_FOUND, Reason.SERVICE_MISSING):
-                snapshot.doubts.lacks(what, began, sure=error.cause is Reason.SERVICE_MISSING)
+                snapshot.evidence.list_not_found(what, began, sure=error.cause is Reason.SERVICE_MISSING)
                 return
             raise
-        snapshot.doubts.has(what)
+        snapshot.evidence.list_found(what)
         changed = (snapshot.update if part else snapshot.replace)(what, found, began)
         took = time.monotonic() - began
         if part:
@@ -165,15 +165,15 @@ class Lists:
 
     async def confirm(self, cloud: CloudRef, project: Project, asker: Subscription) -> None:
         """Request each recorded resource of the asker that the lists lack, until it is confirmed."""
-        snapshot, doubts = project.snapshot, project.snapshot.doubts
-        due = doubts.due(project.lacking(asker), time.monotonic())
+        snapshot, evidence = project.snapshot, project.snapshot.evidence
+        due = evidence.due(project.unconfirmed(asker), time.monotonic())
 
         async def weigh(key: tuple[str, str]) -> None:
             began = time.monotonic()
             if (thing := await self.single(cloud, project, *key)) is not None:
                 snapshot.restore(thing, began)
             else:
-                doubts.not_found(key, began)
+                evidence.not_found(key, began)
 
         for at in range(0, len(due), AT_ONCE):
             await together(map(weigh, due[at : at + AT_ONCE]))

@@ -117,7 +117,9 @@ class Project:
         """Types of the object that the cloud has. Types with a recorded id are included, even if the cloud reports no
         service.
         """
-        return frozenset(asker.kinds) - (self.snapshot.doubts.absent.keys() - {what for what, _ in asker.ids})
+        return frozenset(asker.kinds) - (
+            self.snapshot.evidence.missing_services.keys() - {what for what, _ in asker.ids}
+        )
 
     def listed(self, asker: Subscription) -> frozenset[str]:
         """The types in `kinds` that have been listed."""
@@ -125,15 +127,15 @@ class Project:
 
     def is_sure(self, asker: Subscription) -> bool:
         """Whether no list of `kinds` is doubtful or missing, and each recorded id exists or is proven to be deleted."""
-        return self.snapshot.doubts.is_sure(self.kinds(asker), self.lacking(asker))
+        return self.snapshot.evidence.is_sure(self.kinds(asker), self.unconfirmed(asker))
 
-    def lacking(self, asker: Subscription) -> set[tuple[str, str]]:
+    def unconfirmed(self, asker: Subscription) -> set[tuple[str, str]]:
         """Recorded ids of the asker that the lists lack and that are not confirmed to be deleted."""
-        return self.snapshot.doubts.lacking(asker.ids, self.listed(asker), self.snapshot.things)
+        return self.snapshot.evidence.unconfirmed(asker.ids, self.listed(asker), self.snapshot.things)
 
     def keeps(self, what: str, asker: Subscription, settled: float) -> bool:
         """Whether a waiting object needs no request: the watch refreshes this type, or the object has none of it."""
-        if not TYPES[what].built or not self.watched or what in self.snapshot.doubts.lists:
+        if not TYPES[what].built or not self.watched or what in self.snapshot.evidence.short_lists:
             return False
         if what == "server" or any(kind == what for kind, _ in self.snapshot.ids_of(asker)):
             return self.snapshot.kept(what, settled, time.monotonic())
@@ -167,7 +169,7 @@ class Project:
         self.askers = {uid: each for uid, each in self.askers.items() if each.looked >= before}
         self.answers = {asked: each for asked, each in self.answers.items() if not each.due(since)}
         self.snapshot.forget(before)
-        self.snapshot.doubts.forget(frozenset[tuple[str, str]]().union(*(e.asker.ids for e in self.askers.values())))
+        self.snapshot.evidence.forget(frozenset[tuple[str, str]]().union(*(e.asker.ids for e in self.askers.values())))
 
     def close(self) -> None:
         if self.watch:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from stackwright.adapters.openstack.tenant.absence import CONFIRM, PendingConfirmations
+from stackwright.adapters.openstack.tenant.absence import CONFIRM, AbsenceEvidence
 from stackwright.adapters.openstack.tenant.references import pages, project_filter
 from stackwright.adapters.openstack.tenant.rest_types import REST, resource_of, send
 from stackwright.adapters.openstack.tenant.whole_list import WholeList
@@ -51,14 +51,14 @@ class Snapshot:
     took_part: float = 0.0  # duration of the last list of changed servers
     peeked: float = 0.0  # start of the last peek
     written: dict[tuple[str, str], float] = field(default_factory=dict)
-    doubts: PendingConfirmations = field(default_factory=PendingConfirmations)
+    evidence: AbsenceEvidence = field(default_factory=AbsenceEvidence)
     # uid → resources with its mark; port id → floating IPs of the port
     _owned: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
 
     def _put(self, thing: CloudResource) -> None:
         self._pop((thing.what, thing.id))  # its mark may have changed
         self.things[thing.what, thing.id] = thing
-        self.doubts.seen((thing.what, thing.id))
+        self.evidence.found((thing.what, thing.id))
         for whose in _owners(thing):
             self._owned.setdefault(whose, set()).add((thing.what, thing.id))
 
@@ -77,11 +77,11 @@ class Snapshot:
         known = {key for key in self.things if key[0] == what}
         gone = known - listed.keys()
         changed = {key for key in gone if self.written.get(key, 0.0) < began}
-        self.doubts.compare(what, known, listed, began)
+        self.evidence.record_growth(what, known, listed, began)
         stays = {key for key in known - (gone - changed) if not self._goes(self.things[key])}
-        self.doubts.weigh(what, stays, listed, began)
-        self.doubts.single.difference_update(listed)
-        self.doubts.gone |= {key for key in changed if self.things[key].state == DELETED}
+        self.evidence.record_loss(what, stays, listed, began)
+        self.evidence.unlisted.difference_update(listed)
+        self.evidence.deleted |= {key for key in changed if self.things[key].state == DELETED}
         for key in changed:
             self._pop(key)
         changed |= self.merge(listed.values(), began)
@@ -116,14 +116,14 @@ class Snapshot:
     def restore(self, thing: CloudResource, now: float) -> None:
         """Store a resource that a list lacked and a single request found."""
         self.write(thing, now)
-        self.doubts.single.add((thing.what, thing.id))
+        self.evidence.unlisted.add((thing.what, thing.id))
 
     def deleted(self, key: tuple[str, str], now: float) -> None:
         """Remove a resource that the cloud deleted at our request, with the resources that it contained."""
         parts = dependents(key[0], "parent")
         for each in {key, *self._naming(parts, {key[1]})}:
             self.drop(each, now)
-            self.doubts.gone.add(each)
+            self.evidence.deleted.add(each)
 
     def _goes(self, thing: CloudResource) -> bool:
         """Whether a list is expected to lack a resource: it is being deleted, or its parent was deleted."""
@@ -162,7 +162,10 @@ class Snapshot:
 
         A caller that must prove absence needs a whole list that began at `settled` or later.
         """
-        if now - self.doubts.absent.get(what, -1e9) < ABSENT or now - self.doubts.lacked.get(what, -1e9) < CONFIRM:
+        if (
+            now - self.evidence.missing_services.get(what, -1e9) < ABSENT
+            or now - self.evidence.missing_lists.get(what, -1e9) < CONFIRM
+        ):
             return False
         if self.taken.get(what, 0.0) < settled <= now or self.doubtful(what, now):
             return True
@@ -171,7 +174,7 @@ class Snapshot:
 
     def doubtful(self, what: str, now: float) -> bool:
         """Whether the last list of a type lacked many items and the list that confirms this is due."""
-        return self.doubts.doubtful(what, self.taken.get(what, now), now)
+        return self.evidence.is_confirmation_due(what, self.taken.get(what, now), now)
 
     def does(self, what: str, settled: float) -> bool:
         """Whether the last whole list began at `settled` or later; changes do not prove absence."""

@@ -11,7 +11,7 @@ import pytest
 
 from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
 from stackwright.adapters.openstack.tenant import lists as tenant_lists
-from stackwright.adapters.openstack.tenant.absence import CONFIRM, PendingConfirmations
+from stackwright.adapters.openstack.tenant.absence import CONFIRM, AbsenceEvidence
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
 from stackwright.adapters.openstack.tenant.snapshot import single
 from stackwright.adapters.openstack.tenant.whole_list import WHOLE
@@ -277,11 +277,11 @@ def weighed(*lists: tuple[float, int], expected: int = 4, single: int = 0) -> bo
     """Whether lists that began at these times, with these numbers of earlier resources, are in doubt after the last
     one.
     """
-    doubts = PendingConfirmations(single={("port", each) for each in IDS[:single]})
+    evidence = AbsenceEvidence(unlisted={("port", each) for each in IDS[:single]})
     ids = {("port", each) for each in IDS[:expected]}
     for began, count in lists:
-        doubts.weigh("port", ids, sorted(ids)[len(ids) - count :], began)
-    return "port" in doubts.lists
+        evidence.record_loss("port", ids, sorted(ids)[len(ids) - count :], began)
+    return "port" in evidence.short_lists
 
 
 def test_a_list_that_lacks_many_is_accepted_after_a_second_equal_one() -> None:
