@@ -59,13 +59,13 @@ class FaultyClouds(MemoryClouds):
         self.things, self._due, self.calls = dict(other.things), dict(other._due), list(other.calls)
         self._made = other._made
 
-    async def subscribe(self, cloud: CloudRef, asker: Subscription) -> None:
+    async def subscribe(self, cloud: CloudRef, subscription: Subscription) -> None:
         await self._answer(cloud)
-        await super().subscribe(cloud, asker)
+        await super().subscribe(cloud, subscription)
 
-    def view(self, asker: Subscription) -> ProjectView:
+    def view(self, subscription: Subscription) -> ProjectView:
         self.settled = self._clock.now() >= self._unsure and not self.hidden
-        look = super().view(asker)
+        look = super().view(subscription)
         return replace(look, things=tuple(thing for thing in look.things if thing.what not in self.hidden))
 
     async def find(self, cloud: CloudRef, asked: Query) -> tuple[CloudResource, ...]:

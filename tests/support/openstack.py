@@ -65,14 +65,14 @@ class MemoryClouds:
     def in_time(self, controller: str, key: Key) -> AbstractAsyncContextManager[None]:
         return nullcontext()
 
-    async def subscribe(self, cloud: CloudRef, asker: Subscription) -> None:
+    async def subscribe(self, cloud: CloudRef, subscription: Subscription) -> None:
         self._may("look")
         self.looks += 1
         self._pass()
 
-    def view(self, asker: Subscription) -> ProjectView:
-        own = f":{asker.uid}:"
-        found = {key: t for key, t in self.things.items() if key in asker.ids or own in t.mark}
+    def view(self, subscription: Subscription) -> ProjectView:
+        own = f":{subscription.uid}:"
+        found = {key: t for key, t in self.things.items() if key in subscription.ids or own in t.mark}
         inside = {key: t for key, t in self.things.items() if _names(t, TYPES[t.what].parent) in found}
         attached = {key: t for key, t in self.things.items() if _names(t, TYPES[t.what].attached) in found}
         return ProjectView(tuple({**found, **inside, **attached}.values()), self.settled, place=self.place)

@@ -217,9 +217,9 @@ async def test_new_objects_need_no_second_list(monkeypatch: pytest.MonkeyPatch) 
     asked: dict[str, Subscription] = {}
     real = OpenStackClouds.subscribe
 
-    async def subscribe(self: OpenStackClouds, cloud: CloudRef, asker: Subscription) -> None:
-        asked.setdefault(asker.uid, asker)
-        await real(self, cloud, asker)
+    async def subscribe(self: OpenStackClouds, cloud: CloudRef, subscription: Subscription) -> None:
+        asked.setdefault(subscription.uid, subscription)
+        await real(self, cloud, subscription)
 
     monkeypatch.setattr(OpenStackClouds, "subscribe", subscribe)
     await small()

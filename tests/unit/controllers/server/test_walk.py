@@ -45,13 +45,13 @@ class Clouds(MemoryClouds):
     young = False
     hidden = ""
 
-    async def subscribe(self, cloud: CloudRef, asker: Subscription) -> None:
-        self.young = self.young and not asker.waits
-        await super().subscribe(cloud, asker)
+    async def subscribe(self, cloud: CloudRef, subscription: Subscription) -> None:
+        self.young = self.young and not subscription.waits
+        await super().subscribe(cloud, subscription)
 
-    def view(self, asker: Subscription) -> ProjectView:
-        found = super().view(asker)
-        unseen = frozenset(asker.kinds) - {"server"} if self.young else frozenset[str]()
+    def view(self, subscription: Subscription) -> ProjectView:
+        found = super().view(subscription)
+        unseen = frozenset(subscription.kinds) - {"server"} if self.young else frozenset[str]()
         seen = tuple(thing for thing in found.things if thing.what not in unseen and thing.id != self.hidden)
         return replace(found, things=seen, unseen=unseen, settled=not self.hidden)
 

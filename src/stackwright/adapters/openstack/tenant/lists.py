@@ -142,7 +142,11 @@ class Lists:
         """Wake the objects that own changed resources, and those that get a freed slot."""
         waiting = project.waiting() if changed else ()
         ids_of, now = project.snapshot.ids_of, project.snapshot.things
-        self._tell_all((asker.controller, asker.key) for asker in waiting if not changed.isdisjoint(ids_of(asker)))
+        self._tell_all(
+            (subscription.controller, subscription.key)
+            for subscription in waiting
+            if not changed.isdisjoint(ids_of(subscription))
+        )
         states = {id_: now[what, id_].state if (what, id_) in now else "" for what, id_ in changed if what == "server"}
         built = {id_: state == "ACTIVE" for id_, state in states.items() if state != "BUILD"}
         self._tell_all(project.order.built(built, time.monotonic()))
@@ -155,7 +159,7 @@ class Lists:
         """Refresh servers and volumes while an object waits. Errors are ignored: the objects' own looks raise them."""
         while waiting := project.waiting():
             theirs = {what for what, _ in project.awaited()}
-            theirs |= {"server"} if any("server" in asker.kinds for asker in waiting) else set()
+            theirs |= {"server"} if any("server" in subscription.kinds for subscription in waiting) else set()
             with contextlib.suppress(TransientCloudError, TerminalCloudError):
                 for what in sorted(what for what in theirs if TYPES[what].built):
                     await self.refresh(cloud, project, what, True)
@@ -163,10 +167,10 @@ class Lists:
             left = snapshot.seen("server") + snapshot.age("server", True) - time.monotonic()
             await asyncio.sleep(left if left > 0 else REST["server"].age[0])
 
-    async def confirm(self, cloud: CloudRef, project: Project, asker: Subscription) -> None:
-        """Request each recorded resource of the asker that the lists lack, until it is confirmed."""
+    async def confirm(self, cloud: CloudRef, project: Project, subscription: Subscription) -> None:
+        """Request each recorded resource of the object that the lists lack, until it is confirmed."""
         snapshot, evidence = project.snapshot, project.snapshot.evidence
-        due = evidence.due(project.unconfirmed(asker), time.monotonic())
+        due = evidence.due(project.unconfirmed(subscription), time.monotonic())
 
         async def weigh(key: tuple[str, str]) -> None:
             began = time.monotonic()

@@ -23,16 +23,16 @@ FORGET = 3600.0  # seconds without a look until an object is dropped; objects lo
 
 @dataclass
 class SubscriptionState:
-    """looked   time of its last look
-    waits    time until which it counts as waiting
-    doubted  time when it was last woken because a list lacked a resource
+    """looked  time of its last look
+    waits   time until which it counts as waiting
+    woken   time when it was last woken because a list lacked a resource
     """
 
-    asker: Subscription
+    subscription: Subscription
     required: RequiredLists
     looked: float = 0.0
     waits: float = 0.0
-    doubted: float = -FORGET
+    woken: float = -FORGET
 
 
 @dataclass(eq=False)
@@ -81,13 +81,13 @@ class Answer:
 
 @dataclass
 class Project:
-    """used  time of the last use;  askers  by uid"""
+    """used  time of the last use;  subscriptions  by uid"""
 
     connection: ProjectConnection
     snapshot: Snapshot
     used: float = 0.0
     answers: dict[Query, Answer] = field(default_factory=dict)
-    askers: dict[str, SubscriptionState] = field(default_factory=dict)
+    subscriptions: dict[str, SubscriptionState] = field(default_factory=dict)
     lists: dict[str, SingleFlight[None]] = field(default_factory=dict)
     whole: SingleFlight[None] = field(default_factory=SingleFlight)
     part: SingleFlight[None] = field(default_factory=SingleFlight)
@@ -104,40 +104,40 @@ class Project:
         """Number of lists of servers in progress."""
         return self.whole.flies + self.part.flies
 
-    def asking(self, asker: Subscription) -> SubscriptionState:
+    def state_of(self, subscription: Subscription) -> SubscriptionState:
         """The state of an object; of one that was moved here since its last look, a new one."""
-        asking = self.askers.get(asker.uid)
-        if asking is None or (asker.moved and asker.moved != asking.asker.moved):
-            required = RequiredLists(not asker.begun, time.monotonic())
-            asking = SubscriptionState(replace(asker, serves=frozenset()), required)
-            self.askers[asker.uid] = asking
-        return asking
+        state = self.subscriptions.get(subscription.uid)
+        if state is None or (subscription.moved and subscription.moved != state.subscription.moved):
+            required = RequiredLists(not subscription.begun, time.monotonic())
+            state = SubscriptionState(replace(subscription, serves=frozenset()), required)
+            self.subscriptions[subscription.uid] = state
+        return state
 
-    def kinds(self, asker: Subscription) -> frozenset[str]:
+    def kinds(self, subscription: Subscription) -> frozenset[str]:
         """Types of the object that the cloud has. Types with a recorded id are included, even if the cloud reports no
         service.
         """
-        return frozenset(asker.kinds) - (
-            self.snapshot.evidence.missing_services.keys() - {what for what, _ in asker.ids}
+        return frozenset(subscription.kinds) - (
+            self.snapshot.evidence.missing_services.keys() - {what for what, _ in subscription.ids}
         )
 
-    def listed(self, asker: Subscription) -> frozenset[str]:
+    def listed(self, subscription: Subscription) -> frozenset[str]:
         """The types in `kinds` that have been listed."""
-        return self.kinds(asker) & self.snapshot.taken.keys()
+        return self.kinds(subscription) & self.snapshot.taken.keys()
 
-    def is_sure(self, asker: Subscription) -> bool:
+    def is_sure(self, subscription: Subscription) -> bool:
         """Whether no list of `kinds` is doubtful or missing, and each recorded id exists or is proven to be deleted."""
-        return self.snapshot.evidence.is_sure(self.kinds(asker), self.unconfirmed(asker))
+        return self.snapshot.evidence.is_sure(self.kinds(subscription), self.unconfirmed(subscription))
 
-    def unconfirmed(self, asker: Subscription) -> set[tuple[str, str]]:
-        """Recorded ids of the asker that the lists lack and that are not confirmed to be deleted."""
-        return self.snapshot.evidence.unconfirmed(asker.ids, self.listed(asker), self.snapshot.things)
+    def unconfirmed(self, subscription: Subscription) -> set[tuple[str, str]]:
+        """Recorded ids of the object that the lists lack and that are not confirmed to be deleted."""
+        return self.snapshot.evidence.unconfirmed(subscription.ids, self.listed(subscription), self.snapshot.things)
 
-    def keeps(self, what: str, asker: Subscription, settled: float) -> bool:
+    def keeps(self, what: str, subscription: Subscription, settled: float) -> bool:
         """Whether a waiting object needs no request: the watch refreshes this type, or the object has none of it."""
         if not TYPES[what].built or not self.watched or what in self.snapshot.evidence.short_lists:
             return False
-        if what == "server" or any(kind == what for kind, _ in self.snapshot.ids_of(asker)):
+        if what == "server" or any(kind == what for kind, _ in self.snapshot.ids_of(subscription)):
             return self.snapshot.kept(what, settled, time.monotonic())
         return self.snapshot.does(what, settled)
 
@@ -153,10 +153,10 @@ class Project:
 
     def waiting(self) -> list[Subscription]:
         now = time.monotonic()
-        return [each.asker for each in self.askers.values() if each.waits > now]
+        return [each.subscription for each in self.subscriptions.values() if each.waits > now]
 
     def having(self, thing: tuple[str, str]) -> list[Subscription]:
-        return [each.asker for each in self.askers.values() if thing in each.asker.ids]
+        return [each.subscription for each in self.subscriptions.values() if thing in each.subscription.ids]
 
     def awaited(self) -> frozenset[tuple[str, str]]:
         """Ids of the resources of waiting objects."""
@@ -166,10 +166,12 @@ class Project:
         """Drop objects whose last look was earlier than `before`, and responses that have expired for all objects
         (`since`: see `Answer`).
         """
-        self.askers = {uid: each for uid, each in self.askers.items() if each.looked >= before}
+        self.subscriptions = {uid: each for uid, each in self.subscriptions.items() if each.looked >= before}
         self.answers = {asked: each for asked, each in self.answers.items() if not each.due(since)}
         self.snapshot.forget(before)
-        self.snapshot.evidence.forget(frozenset[tuple[str, str]]().union(*(e.asker.ids for e in self.askers.values())))
+        self.snapshot.evidence.forget(
+            frozenset[tuple[str, str]]().union(*(e.subscription.ids for e in self.subscriptions.values()))
+        )
 
     def close(self) -> None:
         if self.watch:

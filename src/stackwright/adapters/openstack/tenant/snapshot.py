@@ -219,13 +219,13 @@ class Snapshot:
         """Whether a whole list of servers is due in addition to lists of changes."""
         return self.whole.due(self.taken["server"], now)
 
-    def ids_of(self, asker: Subscription) -> frozenset[tuple[str, str]]:
-        """Recorded ids of the asker, and those of the resources with its mark."""
-        return asker.ids.union(self._owned.get(asker.uid, ()))
+    def ids_of(self, subscription: Subscription) -> frozenset[tuple[str, str]]:
+        """Recorded ids of the object, and those of the resources with its mark."""
+        return subscription.ids.union(self._owned.get(subscription.uid, ()))
 
-    def of(self, asker: Subscription) -> tuple[CloudResource, ...]:
-        """Resources of the asker, and those of other clients that are contained in or attached to one of them."""
-        keys = self.ids_of(asker)
+    def of(self, subscription: Subscription) -> tuple[CloudResource, ...]:
+        """Resources of the object, and those of other clients that are contained in or attached to one of them."""
+        keys = self.ids_of(subscription)
         whats = {what for what, _ in keys}
         hosts = {what for what in whats if dependents(what, "attached")}
         keys = keys.union(*(self._owned.get(id_, ()) for what, id_ in keys if what in hosts))

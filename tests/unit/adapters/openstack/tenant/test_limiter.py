@@ -147,18 +147,18 @@ def call(number: int, slot: ResourceKey = SERVER_KEY, do: Do = "create") -> Clou
     return CloudCall(CLOUD, do, slot, f"uid{number}")
 
 
-def asker(number: int) -> Subscription:
+def subscription(number: int) -> Subscription:
     return Subscription(*who(number), f"uid{number}", ("server", "port"))
 
 
 def begin(order: Scheduler, number: int, slot: ResourceKey = SERVER_KEY, now: float = 0.0) -> bool:
-    return order.begin(call(number, slot), asker(number), now) is None
+    return order.begin(call(number, slot), subscription(number), now) is None
 
 
 def end(
     order: Scheduler, number: int, id_: str, slot: ResourceKey = SERVER_KEY, do: Do = "create", now: float = 0.0
 ) -> list[Subscriber]:
-    return order.end(call(number, slot, do), asker(number), id_, now)
+    return order.end(call(number, slot, do), subscription(number), id_, now)
 
 
 @pytest.fixture
@@ -198,7 +198,7 @@ def test_a_server_with_a_failed_request_frees_its_slot(slot: ResourceKey) -> Non
 
 def test_a_server_in_deletion_frees_its_slot(order: Scheduler) -> None:
     assert not begin(order, 100, PORT)
-    order.begin(call(1, SERVER_KEY, "delete"), asker(1), 0.0)
+    order.begin(call(1, SERVER_KEY, "delete"), subscription(1), 0.0)
     assert end(order, 1, "id1", SERVER_KEY, "delete") == [who(100)]
 
 

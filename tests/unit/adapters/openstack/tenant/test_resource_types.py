@@ -184,8 +184,8 @@ def test_a_made_up_type_is_created_listed_found_and_deleted_by_its_api() -> None
     snapshot = Snapshot()
     snapshot.replace("shelf", [listed], 1.0)
     snapshot.write(resource_of("book", {"id": "2", "shelf_id": "1"}), 1.0)
-    asker = Subscription("test", ("ns", "a"), UID, ("shelf", "book"))
-    assert [thing.what for thing in snapshot.of(asker)] == ["book", "shelf"], "with what others put in it"
+    subscription = Subscription("test", ("ns", "a"), UID, ("shelf", "book"))
+    assert [thing.what for thing in snapshot.of(subscription)] == ["book", "shelf"], "with what others put in it"
     snapshot.deleted(("shelf", "1"), 2.0)
     assert snapshot.things == {}
     assert request(services, CloudCall(CLOUD, "delete", SHELF, UID, id="1"), None) == ("1", {})
