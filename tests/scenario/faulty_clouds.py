@@ -95,12 +95,12 @@ class FaultyClouds(MemoryClouds):
         made: Counter[tuple[str, str, str]] = Counter()
         twice: list[str] = []
         for call in self.calls:
-            (what, name), slot = call.slot, (call.uid, *call.slot)
+            (what, name), key = call.resource_key, (call.uid, *call.resource_key)
             if call.do == "create":
-                made[slot] += 1
-                twice += [f"{what} {name}"] if made[slot] > 1 and what != "security-group-rule" else []
+                made[key] += 1
+                twice += [f"{what} {name}"] if made[key] > 1 and what != "security-group-rule" else []
             elif call.do == "delete" and call.why != "duplicate":
-                made[slot] = 0
+                made[key] = 0
         return twice
 
     async def _answer(self, cloud: CloudRef) -> None:

@@ -142,12 +142,12 @@ class ForecastClouds:
         return [await self.find(cloud, each) for each in queries]
 
     async def submit(self, call: CloudCall) -> Done | Deferred:
-        what, name = call.slot
+        what, name = call.resource_key
         if call.do == "create":
             id_ = self._new(what, f"new {what} {name}".rstrip(), call.uid)
             address = {"floating_ip_address": f"(address of {id_})"} if what == "floating-ip" else {}
             facts = {**call.body, **TYPES[what].detached, **address}
-            known = mark(call.uid, call.slot)
+            known = mark(call.uid, call.resource_key)
             self._changed[what, id_] = CloudResource(
                 what, id_, str(call.body.get("name") or ""), TYPES[what].built, known, facts
             )

@@ -62,7 +62,7 @@ def marked(world: World) -> set[tuple[str, str]]:
 def changes(world: World, before: int) -> list[str]:
     """Creations and deletions, without rules: a request for an existing rule creates none."""
     calls = world.clouds.calls[before:]
-    return [str(call) for call in calls if call.do != "update" and call.slot[0] != "security-group-rule"]
+    return [str(call) for call in calls if call.do != "update" and call.resource_key[0] != "security-group-rule"]
 
 
 def bare(objects: Iterable[Object]) -> Iterable[Object]:

@@ -47,8 +47,8 @@ FIELDS: Mapping[str, Any] = {
 }
 
 
-def stage_of(slot: ResourceKey) -> str:
-    return BASTION_READY if slot == BASTION else _OF[slot[0]]
+def stage_of(key: ResourceKey) -> str:
+    return BASTION_READY if key == BASTION else _OF[key[0]]
 
 
 def stopped(stage: Condition) -> tuple[Condition, ...]:

@@ -83,11 +83,11 @@ def _serve(seen: Observed) -> Plan:
     used = {*seen.taken, *due.values()}
     lacking = len(claims) > len(due)
     futile = _futile(seen, has) if lacking else ""
-    parts = [part(slot, seen) for slot in kept(seen, has, used, lacking and not futile)]
+    parts = [part(key, seen) for key in kept(seen, has, used, lacking and not futile)]
     found = plan_next(Owner(seen.cloud, seen.identity), parts, has.record, seen.look)
     actions = (*updates(seen, due), *deleted_duplicates(seen, has), *found.calls)
     claimed = {str(each["spec"]["address"]) for each in seen.addresses}
-    lost = sorted(claimed - set(seen.found.given) - set(has.slots)) if seen.look.settled else []
+    lost = sorted(claimed - set(seen.found.given) - set(has.keys)) if seen.look.settled else []
     unusable = {*(seen.spec.get("preAllocatedFloatingIPs") or ())} - {*free, *used}
     unused = [*unusable_causes(has, unusable), *_surplus(len(recorded) + len(new) - len(has.record))]
     return _report(
@@ -99,7 +99,7 @@ def _serve(seen: Observed) -> Plan:
         availableIPs=sorted(set(free) - set(due.values())),
         failedIPs=sorted({*lost, *unusable}),
         floatingIPNetwork=dict(seen.found.network),
-        **written({slot: id_ for slot, id_ in found.record.items() if slot not in found.lost}),
+        **written({key: id_ for key, id_ in found.record.items() if key not in found.lost}),
     )
 
 

@@ -66,7 +66,7 @@ def _status(seen: CloudObservation, written: Mapping[str, Any]) -> dict[str, Any
 def _without(record: Record, look: ProjectView, keeps: Collection[str]) -> tuple[Record, ProjectView]:
     kept = {(thing.what, thing.id) for thing in look.things if thing.facts.get("floating_ip_address") in keeps}
     things = tuple(thing for thing in look.things if (thing.what, thing.id) not in kept)
-    return {slot: id_ for slot, id_ in record.items() if (slot[0], id_) not in kept}, replace(look, things=things)
+    return {key: id_ for key, id_ in record.items() if (key[0], id_) not in kept}, replace(look, things=things)
 
 
 def _way_out(lost: bool) -> str:

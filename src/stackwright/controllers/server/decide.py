@@ -98,7 +98,9 @@ def _make(seen: Observed, resolved: Mapping[str, Any]) -> Plan:
         failed = any(each.what == "volume" and "error" in each.state for each in found.things.values())
         reason = "VolumeError" if failed else "Waiting"
         return _progress(seen, waiting(RESOURCES, found.wait, reason), found.record, requeue=POLL)
-    stage = waiting(RESOURCES, f"Creating {found.calls[0].slot[0]} {found.calls[0].slot[1]}".rstrip(), "Applying")
+    stage = waiting(
+        RESOURCES, f"Creating {found.calls[0].resource_key[0]} {found.calls[0].resource_key[1]}".rstrip(), "Applying"
+    )
     return _progress(seen, stage, found.record, actions=found.calls, requeue=0.0)
 
 
@@ -149,21 +151,19 @@ def _attached(seen: Observed, owner: Owner, found: Progress, gone: Mapping[Resou
 
 def _lost(seen: Observed, owner: Owner, found: Progress) -> Plan:
     """Without a server, lost resources were unused and are recreated; otherwise spec.recreatePolicy decides."""
-    left = {slot: id_ for slot, id_ in found.record.items() if slot not in found.lost}
+    left = {key: id_ for key, id_ in found.record.items() if key not in found.lost}
     making = waiting(RESOURCES, "Recreating resources that another client deleted", "Applying")
     if SERVER_KEY not in found.record:
         return _progress(seen, making, left, requeue=0.0)
     if seen.known or seen.spec.get("recreatePolicy") != "Always":
         return _report_lost(seen, found)
     # Delete the server first, because it uses the others. Volumes belong to one server; ports keep their addresses.
-    due = [slot for slot in found.things if slot == SERVER_KEY] or [
-        slot for slot in found.things if slot[0] == "volume"
-    ]
+    due = [key for key in found.things if key == SERVER_KEY] or [key for key in found.things if key[0] == "volume"]
     if due:
-        calls = (remove(owner, slot, found.things[slot], "recreated") for slot in due)
+        calls = (remove(owner, key, found.things[key], "recreated") for key in due)
         actions = tuple(call for call in calls if call is not None)
         return _progress(seen, making, found.record, actions=actions, requeue=POLL)
-    return _progress(seen, making, {slot: id_ for slot, id_ in left.items() if slot != SERVER_KEY}, requeue=0.0)
+    return _progress(seen, making, {key: id_ for key, id_ in left.items() if key != SERVER_KEY}, requeue=0.0)
 
 
 def _unknown(seen: Observed, before: Record) -> Plan:

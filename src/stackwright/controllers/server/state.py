@@ -43,11 +43,11 @@ def detached(things: Mapping[ResourceKey, CloudResource]) -> dict[ResourceKey, d
     networks = (server.facts["addresses"] or {}).values()
     macs = {str(entry.get("OS-EXT-IPS-MAC:mac_addr")) for entries in networks for entry in entries}
     lost: dict[ResourceKey, dict[str, str]] = {}
-    for slot, thing in things.items():
+    for resource_key, thing in things.items():
         if thing.what == "volume" and thing.id not in server.facts.get("volumes", (thing.id,)):
-            lost[slot] = {ADD_VOLUME: thing.id}
+            lost[resource_key] = {ADD_VOLUME: thing.id}
         if thing.what == "port" and thing.facts.get("device_id") != server.id and _has_address(thing, macs):
-            lost[slot] = {ADD_PORT: thing.id}
+            lost[resource_key] = {ADD_PORT: thing.id}
     return lost
 
 

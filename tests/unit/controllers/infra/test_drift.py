@@ -16,10 +16,10 @@ GROUP: ResourceKey = ("security-group", "worker")
 RULE: ResourceKey = ("security-group-rule", "worker ssh")
 
 
-def changes(slot: ResourceKey, wanted: Mapping[str, Any], have: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    thing = CloudResource(slot[0], "1", facts=have)
-    found = Progress({slot: "1"}, things={slot: thing})
-    return [call.body for call in corrections(OWNER, [DesiredResource(slot, lambda record: wanted)], found)]
+def changes(key: ResourceKey, wanted: Mapping[str, Any], have: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    thing = CloudResource(key[0], "1", facts=have)
+    found = Progress({key: "1"}, things={key: thing})
+    return [call.body for call in corrections(OWNER, [DesiredResource(key, lambda record: wanted)], found)]
 
 
 @pytest.mark.parametrize(

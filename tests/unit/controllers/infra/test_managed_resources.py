@@ -39,18 +39,18 @@ SERVER: ResourceKey = ("server", "")
 ADDRESS: ResourceKey = ("floating-ip", "api")
 
 
-def thing(slot: ResourceKey, id_: str, state: str = "", uid: str = UID, **facts: Any) -> CloudResource:
-    return CloudResource(slot[0], id_, slot[1], state, mark(uid, slot), facts)
+def thing(key: ResourceKey, id_: str, state: str = "", uid: str = UID, **facts: Any) -> CloudResource:
+    return CloudResource(key[0], id_, key[1], state, mark(uid, key), facts)
 
 
-def parts(*slots: ResourceKey) -> list[DesiredResource]:
-    return [DesiredResource(slot, lambda ids, slot=slot: {"of": slot[1], "ids": dict(ids)}) for slot in slots]  # type: ignore[misc]
+def parts(*keys: ResourceKey) -> list[DesiredResource]:
+    return [DesiredResource(key, lambda ids, key=key: {"of": key[1], "ids": dict(ids)}) for key in keys]  # type: ignore[misc]
 
 
 def test_one_resource_is_created_per_step_and_its_id_is_recorded() -> None:
     found = plan_next(OWNER, parts(PORT, SERVER), {}, ProjectView())
     (call,) = found.calls
-    assert (call.do, call.slot) == ("create", PORT)
+    assert (call.do, call.resource_key) == ("create", PORT)
     assert found.record == {PORT: PendingId(PORT)}
     assert resolve_pending(dict(found.record), {PORT: "p1"}) == {PORT: "p1"}
 
@@ -82,7 +82,7 @@ def test_a_trunk_is_adopted_with_its_port_only() -> None:
     port = thing(PORT, "p2")
     assert plan_next(OWNER, ON_PORT, {}, ProjectView((earlier, trunk, port))).record == {PORT: "p2", TRUNK: "t2"}
     (call,) = plan_next(OWNER, ON_PORT, {PORT: "p2"}, ProjectView((earlier, port))).calls
-    assert (call.do, call.slot, call.body) == ("create", TRUNK, {"port_id": "p2"})
+    assert (call.do, call.resource_key, call.body) == ("create", TRUNK, {"port_id": "p2"})
     unsettled = plan_next(OWNER, ON_PORT, {}, ProjectView((earlier,), settled=False))
     assert (unsettled.record, unsettled.calls) == ({}, ())
 
@@ -114,32 +114,32 @@ UNKNOWN: list[ResourceKey] = [(what, "x") for what in ("router", "subnet", "secu
 
 
 @pytest.mark.parametrize("made", [700.0, 1000.0, 1300.0])
-@pytest.mark.parametrize("slot", [PORT, SERVER, ADDRESS])
-def test_duplicates_are_deleted(slot: ResourceKey, made: float) -> None:
-    things = thing(slot, "1", **{CREATED: 1000.0}), thing(slot, "2", **{CREATED: made}, **UNUSED[slot[0]])
-    found = plan_next(OWNER, parts(slot), {slot: "1"}, ProjectView(things))
+@pytest.mark.parametrize("key", [PORT, SERVER, ADDRESS])
+def test_duplicates_are_deleted(key: ResourceKey, made: float) -> None:
+    things = thing(key, "1", **{CREATED: 1000.0}), thing(key, "2", **{CREATED: made}, **UNUSED[key[0]])
+    found = plan_next(OWNER, parts(key), {key: "1"}, ProjectView(things))
     assert [(call.do, call.id, call.why) for call in found.calls] == [("delete", "2", "duplicate")]
     assert found.originals == ()
 
 
-@pytest.mark.parametrize("slot", [*UNKNOWN, PORT, SERVER])
-def test_if_its_use_is_unknown_a_younger_one_is_a_duplicate(slot: ResourceKey) -> None:
-    things = thing(slot, "1", **{CREATED: 1000.0}), thing(slot, "2", **{CREATED: 1001.0})
-    found = plan_next(OWNER, parts(slot), {slot: "1"}, ProjectView(things))
+@pytest.mark.parametrize("key", [*UNKNOWN, PORT, SERVER])
+def test_if_its_use_is_unknown_a_younger_one_is_a_duplicate(key: ResourceKey) -> None:
+    things = thing(key, "1", **{CREATED: 1000.0}), thing(key, "2", **{CREATED: 1001.0})
+    found = plan_next(OWNER, parts(key), {key: "1"}, ProjectView(things))
     assert [(call.do, call.id, call.why) for call in found.calls] == [("delete", "2", "duplicate")]
 
 
 ORIGINALS = pytest.mark.parametrize(
-    ("slot", "known", "other"),
+    ("key", "known", "other"),
     [
-        *((slot, {CREATED: 1000.0}, {CREATED: 699.0}) for slot in (PORT, SERVER, ADDRESS)),
-        *((slot, {CREATED: 1000.0}, {CREATED: 1301.0}) for slot in (PORT, SERVER, ADDRESS)),
+        *((key, {CREATED: 1000.0}, {CREATED: 699.0}) for key in (PORT, SERVER, ADDRESS)),
+        *((key, {CREATED: 1000.0}, {CREATED: 1301.0}) for key in (PORT, SERVER, ADDRESS)),
         *(
             ((what, "x"), {CREATED: 1000.0}, {CREATED: made, field: "x"})
             for what, field in IN_USE
             for made in (999.0, 1001.0)
         ),
-        *((slot, {CREATED: 1000.0}, {CREATED: 999.0}) for slot in (*UNKNOWN, PORT, SERVER)),
+        *((key, {CREATED: 1000.0}, {CREATED: 999.0}) for key in (*UNKNOWN, PORT, SERVER)),
         (PORT, {CREATED: 1000.0}, {}),
         (PORT, {}, {CREATED: 1000.0}),
     ],
@@ -148,29 +148,29 @@ ORIGINALS = pytest.mark.parametrize(
 
 @ORIGINALS
 def test_what_may_be_the_original_is_kept_and_named(
-    slot: ResourceKey, known: dict[str, Any], other: dict[str, Any]
+    key: ResourceKey, known: dict[str, Any], other: dict[str, Any]
 ) -> None:
     """A wrong list made a restored object create another one."""
-    original = thing(slot, "original", **other)
-    look = ProjectView((thing(slot, "1", **known), original))
-    found = plan_next(OWNER, parts(slot), {slot: "1"}, look)
+    original = thing(key, "original", **other)
+    look = ProjectView((thing(key, "1", **known), original))
+    found = plan_next(OWNER, parts(key), {key: "1"}, look)
     assert (found.calls, found.lost, found.whole, found.originals) == ((), (), True, (original,))
-    assert found.note.endswith(f"{slot[0]} original")
-    more = plan_next(OWNER, parts(slot, DISK), {slot: "1"}, look)
-    assert (more.calls, more.wait, more.record) == ((), found.note, {slot: "1"}), (
+    assert found.note.endswith(f"{key[0]} original")
+    more = plan_next(OWNER, parts(key, DISK), {key: "1"}, look)
+    assert (more.calls, more.wait, more.record) == ((), found.note, {key: "1"}), (
         "nothing is created until it is resolved"
     )
 
 
 @ORIGINALS
 def test_what_may_be_the_original_is_deleted_with_its_object(
-    slot: ResourceKey, known: dict[str, Any], other: dict[str, Any]
+    key: ResourceKey, known: dict[str, Any], other: dict[str, Any]
 ) -> None:
     """No client copies its mark, so it is ours."""
-    things = thing(slot, "1", **known), thing(slot, "original", **other)
-    for found in (plan_removal(OWNER, {slot: "1"}, ProjectView(things)), plan_removal(OWNER, {}, ProjectView(things))):
+    things = thing(key, "1", **known), thing(key, "original", **other)
+    for found in (plan_removal(OWNER, {key: "1"}, ProjectView(things)), plan_removal(OWNER, {}, ProjectView(things))):
         assert {call.id for call in found.calls} == {"1", "original"}
-    unwanted = plan_next(OWNER, [], {slot: "1"}, ProjectView(things))
+    unwanted = plan_next(OWNER, [], {key: "1"}, ProjectView(things))
     assert [call.id for call in unwanted.calls] == ["original"]
     assert (unwanted.originals, unwanted.note) == ((), "")
 
@@ -200,7 +200,7 @@ def test_a_soft_deleted_server_is_lost() -> None:
 
 def test_a_desired_resource_waits_for_the_earlier_ones() -> None:
     (disk, server) = parts(DISK, SERVER)
-    waiting = DesiredResource(server.slot, server.body, lambda things: f"volume is {things[DISK].state}")
+    waiting = DesiredResource(server.resource_key, server.body, lambda things: f"volume is {things[DISK].state}")
     found = plan_next(OWNER, [disk, waiting], {DISK: "v1"}, ProjectView((thing(DISK, "v1", "creating"),)))
     assert (found.calls, found.wait) == ((), "volume is creating")
 
@@ -299,14 +299,14 @@ def test_absence_is_accepted_only_when_the_view_is_settled() -> None:
     assert not plan_removal(OWNER, {PORT: "p1"}, ProjectView(settled=False)).whole
 
 
-slots = st.tuples(st.sampled_from(deletion_order()), st.sampled_from(["a", "b"]))
+keys = st.tuples(st.sampled_from(deletion_order()), st.sampled_from(["a", "b"]))
 states = st.sampled_from(["", "ACTIVE", "ERROR", "DELETED", "SOFT_DELETED", "available", "deleting", "odd"])
 look_of = st.builds(
     lambda found, settled: ProjectView(tuple({(t.what, t.id): t for t in found}.values()), settled),
-    st.lists(st.builds(thing, slots, st.sampled_from(["1", "2", "3"]), states, st.sampled_from([UID, OTHER]))),
+    st.lists(st.builds(thing, keys, st.sampled_from(["1", "2", "3"]), states, st.sampled_from([UID, OTHER]))),
     st.booleans(),
 )
-records = st.dictionaries(slots, st.sampled_from(["1", "2", "3"]), max_size=4)
+records = st.dictionaries(keys, st.sampled_from(["1", "2", "3"]), max_size=4)
 
 
 @given(records, look_of)
@@ -317,7 +317,7 @@ def test_deletion_never_creates_a_resource_and_ends(record: dict[ResourceKey, st
         assert look.settled
 
 
-@given(st.lists(slots, unique=True, max_size=4), records, look_of)
+@given(st.lists(keys, unique=True, max_size=4), records, look_of)
 def test_a_step_creates_at_most_one_resource_and_only_an_absent_one(
     wanted: list[ResourceKey], record: dict[ResourceKey, str], look: ProjectView
 ) -> None:
@@ -325,8 +325,8 @@ def test_a_step_creates_at_most_one_resource_and_only_an_absent_one(
     made = [call for call in found.calls if call.do == "create"]
     assert len(made) <= 1
     for call in made:
-        assert call.slot not in record
-        assert not [t for t in look.marked(UID, call.slot) if t.state not in ("DELETED", "SOFT_DELETED")]
+        assert call.resource_key not in record
+        assert not [t for t in look.marked(UID, call.resource_key) if t.state not in ("DELETED", "SOFT_DELETED")]
         assert look.settled
 
 
@@ -429,12 +429,12 @@ def test_a_copy_of_an_undesired_volume_outlives_that_volume() -> None:
 
 
 def test_a_step_is_fast_with_any_number_of_marked_resources() -> None:
-    slots: list[ResourceKey] = [("floating-ip", str(number)) for number in range(5_000)]
-    look = ProjectView(tuple(thing(slot, f"id-{slot[1]}") for slot in slots))
-    record = {slot: f"id-{slot[1]}" for slot in slots}
+    keys: list[ResourceKey] = [("floating-ip", str(number)) for number in range(5_000)]
+    look = ProjectView(tuple(thing(key, f"id-{key[1]}") for key in keys))
+    record = {key: f"id-{key[1]}" for key in keys}
     began = time.process_time()
     for known in ({}, record):
-        assert plan_next(OWNER, parts(*slots), known, look).record == record
+        assert plan_next(OWNER, parts(*keys), known, look).record == record
         assert plan_removal(OWNER, known, look).calls
     assert time.process_time() - began < 2, "seconds"
 
@@ -446,5 +446,5 @@ def test_a_copy_of_a_volume_stops_no_creation_and_is_not_called_an_original(
     if ours is None:
         return  # the volume is lost, which is another step
     found = plan_next(OWNER, parts(DISK, PORT), {DISK: "v1"}, ProjectView((ours, copy)))
-    assert [(call.do, call.slot) for call in found.calls] == [("create", PORT)]
+    assert [(call.do, call.resource_key) for call in found.calls] == [("create", PORT)]
     assert (found.originals, found.note) == ((), "")

@@ -148,14 +148,14 @@ class OpenStackClouds:
             if isinstance(user_data, Deferred):
                 return user_data
             if await self._is_elsewhere(call, project):
-                text = f"Another client attached or detached {call.slot[0]} {call.id}; its state is read again"
+                text = f"Another client attached or detached {call.resource_key[0]} {call.id}; its state is read again"
                 return Deferred(Reason.CONFLICT, text)
             id_, response = await self._ask_for(call, project, user_data)
         finally:
             project.order.lists(project.listing)
             self._tell_all(project.order.end(call, subscription, id_, time.monotonic()))
         self._store(call, project.snapshot, id_, response)
-        host, field = TYPES[call.slot[0]].attached or ("", "")
+        host, field = TYPES[call.resource_key[0]].attached or ("", "")
         if id_of_host := call.body.get(field):
             self._tell_all((each.controller, each.key) for each in project.having((host, id_of_host)))
         return Done(id_)
@@ -176,7 +176,7 @@ class OpenStackClouds:
     async def _ask_for(
         self, call: CloudCall, project: Project, user_data: bytes | None
     ) -> tuple[str, Mapping[str, Any] | None]:
-        service, state = REST[call.slot[0]].service, project.subscriptions[call.uid]
+        service, state = REST[call.resource_key[0]].service, project.subscriptions[call.uid]
         try:
             return await self._do(call.cloud, project, service, lambda made: run(made, call, user_data))
         except TransientCloudError as error:
@@ -197,7 +197,7 @@ class OpenStackClouds:
         The snapshot may be minutes old: a deletion would remove a floating IP address from its current port, or a port
         from a server.
         """
-        (what, _), snapshot = call.slot, project.snapshot
+        (what, _), snapshot = call.resource_key, project.snapshot
         fields, known = _decisive(call), snapshot.things.get((what, call.id))
         if not fields or known is None:
             return False
@@ -283,12 +283,12 @@ class OpenStackClouds:
 
 def _changed(call: CloudCall) -> str:
     """The type of the resource that a call changes: the port if a router gets an interface."""
-    return "port" if ADD_INTERFACE in call.body else call.slot[0]
+    return "port" if ADD_INTERFACE in call.body else call.resource_key[0]
 
 
 def _decisive(call: CloudCall) -> tuple[str, ...]:
     """Fields of a resource that tell whether the call is still right."""
-    _, field = TYPES[call.slot[0]].attached or ("", "")
+    _, field = TYPES[call.resource_key[0]].attached or ("", "")
     if call.do == "delete" and call.why == DUPLICATE:
-        return TYPES[call.slot[0]].used
+        return TYPES[call.resource_key[0]].used
     return (field,) if field and (call.do == "delete" or field in call.body) else ()

@@ -109,12 +109,12 @@ class Scheduler:
         who = subscription.controller, subscription.key
         if _makes(call, subscription) and (deferred := self._servers.take(call.uid, who, now)):
             return deferred
-        return self._of((call.do, call.slot[0])).take(call.uid, who, now)
+        return self._of((call.do, call.resource_key[0])).take(call.uid, who, now)
 
     def end(self, call: CloudCall, subscription: Subscription, id_: str, now: float) -> list[Subscriber]:
         """End a request, which succeeded if it has an id; returns the callers that get a slot."""
-        woken = self._of((call.do, call.slot[0])).end(call.uid, now, well=bool(id_))
-        if call.do == "create" and call.slot == SERVER_KEY and id_:
+        woken = self._of((call.do, call.resource_key[0])).end(call.uid, now, well=bool(id_))
+        if call.do == "create" and call.resource_key == SERVER_KEY and id_:
             self._made_for[id_] = call.uid
         elif call.do == "delete" or (_makes(call, subscription) and not id_):
             woken += self._servers.end(call.uid, now, well=False)

@@ -109,8 +109,8 @@ async def view(clouds: Clouds, record: Mapping[ResourceKey, str]) -> ProjectView
 async def create(clouds: Clouds) -> dict[ResourceKey, str]:
     record: dict[ResourceKey, str] = {}
     while calls := (found := plan_next(OWNER, parts(), record, await view(clouds, record))).calls:
-        made = {call.slot: await run(clouds, call) for call in calls}
-        record = {slot: resolve_pending(id_, made) for slot, id_ in found.record.items()}
+        made = {call.resource_key: await run(clouds, call) for call in calls}
+        record = {key: resolve_pending(id_, made) for key, id_ in found.record.items()}
     assert found.whole
     return record
 
@@ -131,7 +131,7 @@ async def test_a_made_up_type_is_created_recognized_and_deleted_in_memory(record
             await run(clouds, call)
         record = found.record
     assert clouds.all() == []
-    assert [call.slot[0] for call in clouds.calls if call.do == "delete"] == ["network", "shelf", "network"]
+    assert [call.resource_key[0] for call in clouds.calls if call.do == "delete"] == ["network", "shelf", "network"]
 
 
 @pytest.mark.usefixtures("made_up")

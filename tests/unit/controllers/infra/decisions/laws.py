@@ -51,7 +51,7 @@ def ready(plan: Plan) -> bool:
 def ours(seen: Any) -> set[tuple[str, str]]:
     """Resources that are recorded or have a mark of this object."""
     things = getattr(seen.look, "things", ())
-    return {(slot[0], id_) for slot, id_ in record(seen).items()} | {
+    return {(key[0], id_) for key, id_ in record(seen).items()} | {
         (thing.what, thing.id) for thing in things if marked_by(thing, UID)
     }
 
@@ -76,8 +76,8 @@ def copies(seen: Any) -> set[tuple[str, str]]:
     """Possible copies of our volumes: of several volumes with one mark, some are not surely ours."""
     things = [thing for thing in getattr(getattr(seen, "look", None), "things", ()) if marked_by(thing, UID)]
     disks = [thing for thing in things if thing.what == "volume"]
-    known = {id_: slot for slot, id_ in record(seen).items()} if disks else {}
-    recorded = {mark(UID, slot) for slot in known.values()}
+    known = {id_: key for key, id_ in record(seen).items()} if disks else {}
+    recorded = {mark(UID, key) for key in known.values()}
     found = {thing.id for thing in things if thing.facts.get("created_at") == COPIED}
     for thing in disks:
         others = [each for each in disks if each.mark == thing.mark and each.id != thing.id]
@@ -94,7 +94,7 @@ def it_is_a_plan_that_can_be_told_and_done(seen: Any, plan: Plan) -> None:
     assert all(str(action) for action in plan.actions)
     types = [condition.type for condition in plan.conditions]
     assert len(types) == len(set(types))
-    made = {call.slot: "made" for call in calls(plan) if call.do == "create"}
+    made = {call.resource_key: "made" for call in calls(plan) if call.do == "create"}
     assert json.dumps(resolve_pending(plan.status, made))
 
 
@@ -107,10 +107,10 @@ def it_makes_one_thing_at_most_and_only_what_is_surely_not_there(seen: Any, plan
     assert len(made) <= 1
     for call in made:
         assert seen.look.settled
-        assert call.slot[0] not in seen.look.unseen
+        assert call.resource_key[0] not in seen.look.unseen
         assert not call.id
-        assert not [t for t in seen.look.marked(UID, call.slot) if not is_gone(t)]
-        there = seen.look.get(call.slot, record(seen).get(call.slot, ""))
+        assert not [t for t in seen.look.marked(UID, call.resource_key) if not is_gone(t)]
+        there = seen.look.get(call.resource_key, record(seen).get(call.resource_key, ""))
         assert there is None or is_gone(there)
         assert has_finalizer(seen.obj)
 
@@ -119,13 +119,13 @@ def it_touches_only_what_is_recorded_or_marked(seen: Any, plan: Plan) -> None:
     for call in calls(plan):
         assert (call.cloud, call.uid) == (CLOUD, UID)
         if call.do == "delete":
-            assert (call.slot[0], call.id) in ours(seen) - (set() if call.why == "duplicate" else users(seen))
+            assert (call.resource_key[0], call.id) in ours(seen) - (set() if call.why == "duplicate" else users(seen))
         if call.do == "update":
-            assert (call.slot[0], call.id) in ours(seen) | lent(seen)
+            assert (call.resource_key[0], call.id) in ours(seen) | lent(seen)
 
 
 def what_somebody_else_made_of_ours_stays(seen: Any, plan: Plan) -> None:
-    assert not [call for call in calls(plan) if (call.slot[0], call.id) in copies(seen)]
+    assert not [call for call in calls(plan) if (call.resource_key[0], call.id) in copies(seen)]
 
 
 def it_makes_nothing_while_it_goes(seen: Any, plan: Plan) -> None:
@@ -182,18 +182,18 @@ def it_forgets_only_what_is_surely_not_there(seen: Any, plan: Plan) -> None:
     if isinstance(seen, MachineSeen) or "resources" not in plan.status:
         return
     told = type(seen)(**{**vars(seen), "obj": {**seen.obj, "status": plan.status}})
-    for slot, id_ in record(seen).items():
-        if slot in record(told) or (slot[0], id_) in lent(seen):
+    for key, id_ in record(seen).items():
+        if key in record(told) or (key[0], id_) in lent(seen):
             continue
-        thing = seen.look.get(slot, id_)
+        thing = seen.look.get(key, id_)
         assert seen.look.settled
-        assert slot[0] not in seen.look.unseen
+        assert key[0] not in seen.look.unseen
         assert thing is None or is_gone(thing)
 
 
 def a_server_is_made_of_disks_that_are_there(seen: Any, plan: Plan) -> None:
     for call in calls(plan):
-        if (call.do, call.slot) == ("create", SERVER_SLOT):
+        if (call.do, call.resource_key) == ("create", SERVER_SLOT):
             disks = [each for each in call.body.get("block_device_mapping_v2", []) if each["source_type"] == "volume"]
             states = {thing.id: thing.state for thing in seen.look.things}
             assert {states[each["uuid"]] for each in disks} <= {"available", "in-use", "reserved"}
@@ -229,7 +229,7 @@ def no_two_have_the_same_address(seen: Any, plan: Plan) -> None:
     assert not seen.taken & set(given)
     for call in calls(plan):
         if call.do == "delete" and not call.why:
-            assert seen.look.get(call.slot, call.id).facts["floating_ip_address"] not in {*seen.taken, *given}
+            assert seen.look.get(call.resource_key, call.id).facts["floating_ip_address"] not in {*seen.taken, *given}
 
 
 def an_address_that_a_port_has_goes_to_nobody_else(seen: Any, plan: Plan) -> None:
@@ -242,7 +242,7 @@ def an_address_that_a_port_has_goes_to_nobody_else(seen: Any, plan: Plan) -> Non
             assert port is None or port in (ports or ())
             assert ports is None or (ports and seen.look.settled)
     for call in calls(plan):
-        assert call.do != "delete" or call.why or not seen.look.get(call.slot, call.id).facts.get("port_id")
+        assert call.do != "delete" or call.why or not seen.look.get(call.resource_key, call.id).facts.get("port_id")
 
 
 def an_address_of_somebody_else_stays_where_it_is(seen: Any, plan: Plan) -> None:
@@ -250,9 +250,9 @@ def an_address_of_somebody_else_stays_where_it_is(seen: Any, plan: Plan) -> None
     pool, servers = getattr(seen, "pool", None), getattr(seen, "servers", {}).values()
     ports = [each for server in servers for each in server["status"].get("resources", {}).get("ports", ())]
     for call in calls(plan):
-        if call.do != "update" or not call.body.get("port_id") or (call.slot[0], call.id) in ours(seen):
+        if call.do != "update" or not call.body.get("port_id") or (call.resource_key[0], call.id) in ours(seen):
             continue
-        ip = seen.look.get(call.slot, call.id)
+        ip = seen.look.get(call.resource_key, call.id)
         if pool and marked_by(ip, pool.identity):
             continue
         assert not ip.mark or ip.facts.get("port_id") in {port["id"] for port in ports}

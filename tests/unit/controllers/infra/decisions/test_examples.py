@@ -150,7 +150,7 @@ def test_a_detached_resource_is_attached_to_the_server_again(
     disk = thing(DISK, uuid(5), "available")
     plan = decide(server(ProjectView((it, port, disk)), ("root",), rootVolume={"sizeGiB": 10}))
     (call,) = [action for action in plan.actions if isinstance(action, CloudCall)]
-    assert (call.do, call.slot, call.id, call.body) == ("update", SERVER_KEY, uuid(1), body)
+    assert (call.do, call.resource_key, call.id, call.body) == ("update", SERVER_KEY, uuid(1), body)
     assert plan.conditions[0].message == f"Another client detached {name}; the operator attaches it again"
     assert (plan.status["ready"], plan.status["instanceID"], plan.requeue) == (False, uuid(1), POLL)
 
@@ -159,7 +159,7 @@ def test_a_further_disk_may_be_called_root_and_is_not_booted_from() -> None:
     device = {"name": "root", "sizeGiB": 1, "storage": {"type": "Volume"}}
     _, spec = an(OpenStackServer, {**SPEC, "additionalBlockDevices": [device]})
     resolved = resolve("web", spec, {}, {}).value or {}
-    (disk,) = [part for part in parts(KEY, spec, resolved) if part.slot == DISK]
+    (disk,) = [part for part in parts(KEY, spec, resolved) if part.resource_key == DISK]
     assert "imageRef" not in disk.body({})
     assert [each["boot_index"] for each in devices(spec, resolved, {DISK: uuid(5)})] == [0, -1]
 
