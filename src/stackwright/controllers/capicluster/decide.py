@@ -65,9 +65,9 @@ def _make(seen: Observed) -> Plan:
         left = {key: id_ for key, id_ in record.items() if key not in due}
         return report(seen, (waiting(stage_of(due[0]), "Removing our mark", "Applying"),), calls, 0.0, **written(left))
     found = plan_next(owner, list(parts(want)), record, seen.look)
-    if found.lost:
+    if found.missing:
         return _lost(seen, found)
-    return _running(seen, owner, want, found) if found.whole else _progress(seen, want, found)
+    return _running(seen, owner, want, found) if found.complete else _progress(seen, want, found)
 
 
 def _released(seen: Observed, record: Record) -> list[ResourceKey]:
@@ -93,10 +93,10 @@ def _lost(seen: Observed, found: Progress) -> Plan:
     """Recreates lost rules always, because they are only configuration, other resources if spec.recreatePolicy
     allows it.
     """
-    things = [key for key in found.lost if key[0] != "security-group-rule"]
+    things = [key for key in found.missing if key[0] != "security-group-rule"]
     if not things or seen.spec.get("recreatePolicy") == "Always":
-        left = {key: id_ for key, id_ in found.record.items() if key not in found.lost}
-        stage = waiting(stage_of(found.lost[0]), "Recreating resources that another client deleted", "Applying")
+        left = {key: id_ for key, id_ in found.record.items() if key not in found.missing}
+        stage = waiting(stage_of(found.missing[0]), "Recreating resources that another client deleted", "Applying")
         return report(seen, (stage,), requeue=0.0, **written(left))
     names = ", ".join(f"{what} {name}" for what, name in things)
     text = f"Another client deleted {names}; set spec.recreatePolicy to Always to recreate it"

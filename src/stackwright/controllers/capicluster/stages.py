@@ -80,7 +80,7 @@ def _before(seen: Observed, type_: str) -> Condition:
 
 def facts(seen: Observed, found: Progress) -> dict[str, Any]:
     """Status fields that describe resources. Resources that were not listed keep their previous values."""
-    things, fields = found.things, dict(seen.found.names or {}) if seen.found else {}
+    things, fields = found.existing, dict(seen.found.names or {}) if seen.found else {}
     if NETWORK in things and SUBNET in things:
         fields["network"] = named(things[NETWORK], subnets=[subnet(things[SUBNET])])
     if ROUTER in things:  # keep its addresses if another client removed its gateway

@@ -94,12 +94,12 @@ def _serve(seen: Observed) -> Plan:
         seen,
         _stage(seen, found, lost, futile, "; ".join(unused)),
         actions,
-        0.0 if any(isinstance(action, CloudCall | Apply) for action in actions) or found.lost else POLL,
+        0.0 if any(isinstance(action, CloudCall | Apply) for action in actions) or found.missing else POLL,
         claimedIPs=sorted({*claimed, *due.values()} - set(lost)),
         availableIPs=sorted(set(free) - set(due.values())),
         failedIPs=sorted({*lost, *unusable}),
         floatingIPNetwork=dict(seen.found.network),
-        **written({key: id_ for key, id_ in found.record.items() if key not in found.lost}),
+        **written({key: id_ for key, id_ in found.record.items() if key not in found.missing}),
     )
 
 

@@ -19,7 +19,7 @@ from stackwright.core.plan import Action, Object, Warn
 def corrections(owner: Owner, parts: Iterable[DesiredResource], found: Progress) -> Iterator[CloudCall]:
     """Updates of changed resources. The body of a part uses the recorded ids; the view may lack some resources."""
     for part in parts:
-        thing = found.things.get(part.resource_key)
+        thing = found.existing.get(part.resource_key)
         if thing is None or not TYPES[part.resource_key[0]].compared:
             continue
         if changed := _differs(part.body(found.record), thing):
@@ -28,7 +28,7 @@ def corrections(owner: Owner, parts: Iterable[DesiredResource], found: Progress)
 
 def unmanaged_rules(owner: Owner, found: Progress, look: ProjectView) -> Iterator[CloudCall]:
     """Deletions of rules that other clients added to our security groups."""
-    ours = {(thing.what, thing.id) for thing in found.things.values()}
+    ours = {(thing.what, thing.id) for thing in found.existing.values()}
     known = {(what, id_) for (what, _), id_ in found.record.items()}
     for thing in look.things:
         what, field = TYPES[thing.what].parent or ("", "")

@@ -75,8 +75,8 @@ class Owner:
 class Progress:
     """record     record after the calls, with a PendingId for each resource they create
     calls      calls to execute; at most one creates a resource
-    lost       keys whose recorded resource no longer exists; they are still in the record
-    things     key → resource, for all recorded resources that exist
+    missing    keys whose recorded resource no longer exists; they are still in the record
+    existing   key → resource, for all recorded resources that exist
     wait       why nothing can be created yet although a resource is missing
     waits_for  the resources whose deletion the step waits for
     ambiguous  volumes of which exactly one is ours but it is unknown which; the step waits for a user to resolve this
@@ -87,8 +87,8 @@ class Progress:
 
     record: Mapping[ResourceKey, Any]
     calls: tuple[CloudCall, ...] = ()
-    lost: tuple[ResourceKey, ...] = ()
-    things: Mapping[ResourceKey, CloudResource] = field(default_factory=dict)
+    missing: tuple[ResourceKey, ...] = ()
+    existing: Mapping[ResourceKey, CloudResource] = field(default_factory=dict)
     wait: str = ""
     waits_for: Wait | None = None
     ambiguous: tuple[CloudResource, ...] = ()
@@ -103,28 +103,28 @@ class Progress:
         return f"{text}: {names}" if names else ""
 
     @property
-    def whole(self) -> bool:
-        return not (self.calls or self.lost or self.wait)
+    def complete(self) -> bool:
+        return not (self.calls or self.missing or self.wait)
 
 
 def plan_next(owner: Owner, parts: Sequence[DesiredResource], record: Record, look: ProjectView) -> Progress:
     """The next step towards all parts, in their order. Lost resources are reported and prevent further steps.
 
-    Recorded resources that are no longer a part are deleted last, and are not reported as lost.
+    Recorded resources that are no longer a part are deleted last, and are not reported as missing.
     """
     known: dict[ResourceKey, Any] = dict(record)
-    things: dict[ResourceKey, CloudResource] = {}
+    existing: dict[ResourceKey, CloudResource] = {}
     for key, id_ in record.items():
         if (thing := look.get(key, id_)) is not None and not is_gone(thing):
-            things[key] = thing
-    lost = tuple(key for key in record if key not in things and key[0] not in look.unseen)
+            existing[key] = thing
+    missing = tuple(key for key in record if key not in existing and key[0] not in look.unseen)
     others = _others(owner, record, look)
     wanted = {part.resource_key for part in parts}
     if look.settled:
         copied = {key for key, thing, is_kept in others if is_kept and TYPES[thing.what].copied}
-        for key in [key for key in lost if key not in wanted and key not in copied]:
+        for key in [key for key in missing if key not in wanted and key not in copied]:
             del known[key]
-        lost = tuple(key for key in lost if key in wanted)
+        missing = tuple(key for key in missing if key in wanted)
     ambiguous: tuple[CloudResource, ...] = ()
     for part in parts:  # adopt resources with a mark and no record; they may depend on lost ones
         if part.resource_key not in known and (
@@ -133,31 +133,31 @@ def plan_next(owner: Owner, parts: Sequence[DesiredResource], record: Record, lo
             if _ambiguous(found):
                 ambiguous += tuple(found)
             else:
-                known[part.resource_key], things[part.resource_key] = found[0].id, found[0]
-    if lost and not look.certain:
-        return Progress(known, things=things, wait="Checking that no resource is missing")
+                known[part.resource_key], existing[part.resource_key] = found[0].id, found[0]
+    if missing and not look.certain:
+        return Progress(known, existing=existing, wait="Checking that no resource is missing")
     twins = _twins(owner, [(s, t, is_kept and (s in wanted or TYPES[t.what].copied)) for s, t, is_kept in others])
     originals = tuple(t for s, t, is_kept in others if is_kept and s in wanted and not TYPES[t.what].copied)
-    if lost or twins:
-        return Progress(known, twins, lost, things)
+    if missing or twins:
+        return Progress(known, twins, missing, existing)
     if ambiguous:
         what, ids = ambiguous[0].what, ", ".join(thing.id for thing in ambiguous)
         wait = f"Several {what}s have the mark of this server, and which one belongs to it is unknown: {ids}"
-        return Progress(known, things=things, wait=wait, ambiguous=ambiguous)
+        return Progress(known, existing=existing, wait=wait, ambiguous=ambiguous)
     for part in parts:
         if part.resource_key in known:
             continue
         if not look.certain:
-            return Progress(known, things=things, wait="Checking for resources of earlier requests")
+            return Progress(known, existing=existing, wait="Checking for resources of earlier requests")
         if originals:
-            unclear = Progress(known, things=things, originals=originals)
+            unclear = Progress(known, existing=existing, originals=originals)
             return replace(unclear, wait=unclear.note)
-        if wait := part.after(things):
-            return Progress(known, things=things, wait=wait)
+        if wait := part.after(existing):
+            return Progress(known, existing=existing, wait=wait)
         call = owner.call("create", part.resource_key, body=part.body(known), user_data=part.user_data)
-        return Progress({**known, part.resource_key: PendingId(part.resource_key)}, (call,), things=things)
-    calls = _surplus(owner, parts, known, things)
-    return Progress(known, calls, things=things, originals=originals)
+        return Progress({**known, part.resource_key: PendingId(part.resource_key)}, (call,), existing=existing)
+    calls = _surplus(owner, parts, known, existing)
+    return Progress(known, calls, existing=existing, originals=originals)
 
 
 def _fits(thing: CloudResource, part: DesiredResource, known: Record) -> bool:
@@ -176,7 +176,7 @@ def _surplus(
     owner: Owner,
     parts: Sequence[DesiredResource],
     known: dict[ResourceKey, Any],
-    things: Mapping[ResourceKey, CloudResource],
+    existing: Mapping[ResourceKey, CloudResource],
 ) -> tuple[CloudCall, ...]:
     """Deletions of recorded resources that are no longer a part, newest first. They stay in the record until gone.
 
@@ -188,7 +188,7 @@ def _surplus(
     for key in [key for key, id_ in known.items() if key not in wanted and (key[0], id_) in kept]:
         del known[key]
     due = [key for key in reversed(known) if key not in wanted]
-    calls = (remove(owner, key, things[key]) for key in due if key in things)
+    calls = (remove(owner, key, existing[key]) for key in due if key in existing)
     return tuple(call for call in calls if call is not None)
 
 

@@ -42,7 +42,7 @@ def tear_down(
         stage = _held(seen.failure, out or _way_out(lost))
         return deletion_plan(stage, _status(seen, written(record)), requeue=seen.after or POLL)
     found = plan_removal(Owner(seen.cloud, seen.identity), *_without(record, seen.look, keeps))
-    if not found.whole:
+    if not found.complete:
         stage = Condition(DELETED, False, "Deleting", found.wait, found.waits_for)
         return deletion_plan(stage, _status(seen, written(found.record)), found.calls)
     left = ", ".join(f"{thing.what} {thing.id}" for thing in found.copies)

@@ -82,11 +82,11 @@ def _make(seen: Observed, resolved: Mapping[str, Any]) -> Plan:
     owner, before = Owner(seen.cloud, seen.identity), record_of(seen.status)
     wanted = list(parts(key_of(seen.obj), seen.spec, resolved))
     found = plan_next(owner, wanted, before, seen.look)
-    if found.lost:
+    if found.missing:
         return _lost(seen, owner, found)
-    if seen.known and not found.wait and SERVER_KEY not in found.things:
+    if seen.known and not found.wait and SERVER_KEY not in found.existing:
         return _unknown(seen, before)
-    if found.whole:
+    if found.complete:
         return _running(seen, owner, wanted, found)
     if found.ambiguous:
         text = f"{found.wait}; remove stackwright.dev/mark from the metadata of the others"
@@ -95,7 +95,7 @@ def _make(seen: Observed, resolved: Mapping[str, Any]) -> Plan:
     if found.originals:
         return _progress(seen, blocked(RESOURCES, "ResourceAmbiguous", found.note), found.record, requeue=DRIFT)
     if found.wait:
-        failed = any(each.what == "volume" and "error" in each.state for each in found.things.values())
+        failed = any(each.what == "volume" and "error" in each.state for each in found.existing.values())
         reason = "VolumeError" if failed else "Waiting"
         return _progress(seen, waiting(RESOURCES, found.wait, reason), found.record, requeue=POLL)
     stage = waiting(
@@ -112,8 +112,8 @@ def _progress(seen: Observed, stage: Condition, record: Mapping[ResourceKey, Any
 
 def _running(seen: Observed, owner: Owner, wanted: Sequence[DesiredResource], found: Progress) -> Plan:
     assert seen.look is not None
-    server = found.things[SERVER_KEY]
-    if gone := detached(found.things):
+    server = found.existing[SERVER_KEY]
+    if gone := detached(found.existing):
         return _attached(seen, owner, found, gone)
     state, pool = state_of(server), pooled(seen, owner, found)
     calls = tuple(corrections(owner, wanted, found)) if state.status else ()
@@ -126,7 +126,7 @@ def _running(seen: Observed, owner: Owner, wanted: Sequence[DesiredResource], fo
         requeue=DRIFT if ready else POLL,
         ready=ready,
         instanceState=server.state,
-        addresses=addresses(found.things, seen.look),
+        addresses=addresses(found.existing, seen.look),
         **written(found.record),
     )  # fmt: skip
 
@@ -145,22 +145,22 @@ def _attached(seen: Observed, owner: Owner, found: Progress, gone: Mapping[Resou
     names = ", ".join(f"{what} {name}" for what, name in gone)
     stage = waiting(RESOURCES, f"Another client detached {names}; the operator attaches it again", "Detached")
     body = next(iter(gone.values()))
-    call = owner.call("update", SERVER_KEY, id=found.things[SERVER_KEY].id, body=body, why="was detached")
+    call = owner.call("update", SERVER_KEY, id=found.existing[SERVER_KEY].id, body=body, why="was detached")
     return _progress(seen, stage, found.record, actions=with_event(seen.obj, (call,)), requeue=POLL)
 
 
 def _lost(seen: Observed, owner: Owner, found: Progress) -> Plan:
     """Without a server, lost resources were unused and are recreated; otherwise spec.recreatePolicy decides."""
-    left = {key: id_ for key, id_ in found.record.items() if key not in found.lost}
+    left = {key: id_ for key, id_ in found.record.items() if key not in found.missing}
     making = waiting(RESOURCES, "Recreating resources that another client deleted", "Applying")
     if SERVER_KEY not in found.record:
         return _progress(seen, making, left, requeue=0.0)
     if seen.known or seen.spec.get("recreatePolicy") != "Always":
         return _report_lost(seen, found)
     # Delete the server first, because it uses the others. Volumes belong to one server; ports keep their addresses.
-    due = [key for key in found.things if key == SERVER_KEY] or [key for key in found.things if key[0] == "volume"]
+    due = [key for key in found.existing if key == SERVER_KEY] or [key for key in found.existing if key[0] == "volume"]
     if due:
-        calls = (remove(owner, key, found.things[key], "recreated") for key in due)
+        calls = (remove(owner, key, found.existing[key], "recreated") for key in due)
         actions = tuple(call for call in calls if call is not None)
         return _progress(seen, making, found.record, actions=actions, requeue=POLL)
     return _progress(seen, making, {key: id_ for key, id_ in left.items() if key != SERVER_KEY}, requeue=0.0)
@@ -182,11 +182,11 @@ def _unknown(seen: Observed, before: Record) -> Plan:
 
 
 def _report_lost(seen: Observed, found: Progress) -> Plan:
-    names = ", ".join(f"{what} {name}".rstrip() for what, name in found.lost)
+    names = ", ".join(f"{what} {name}".rstrip() for what, name in found.missing)
     out = REPLACE if seen.known else RECREATE
     text = f"Another client deleted {names}; {out}"
     there = {"ready": False, **written(found.record)}
-    if SERVER_KEY in found.lost:
+    if SERVER_KEY in found.missing:
         stages = done(RESOLVED), blocked(INSTANCE, "InstanceNotFound", text)
         return _report(seen, *stages, requeue=DRIFT, instanceState="DELETED", addresses=[], **there)
     return _report(seen, done(RESOLVED), blocked(RESOURCES, "ResourceNotFound", text), requeue=DRIFT, **there)

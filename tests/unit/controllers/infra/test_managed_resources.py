@@ -62,7 +62,7 @@ def test_later_resources_use_the_ids_of_earlier_ones() -> None:
 
 def test_a_resource_of_an_earlier_process_is_adopted_by_its_mark() -> None:
     found = plan_next(OWNER, parts(PORT), {}, ProjectView((thing(PORT, "p1"),)))
-    assert (found.calls, found.record, found.whole) == ((), {PORT: "p1"}, True)
+    assert (found.calls, found.record, found.complete) == ((), {PORT: "p1"}, True)
 
 
 def test_a_resource_of_another_object_is_not_adopted_by_its_name() -> None:
@@ -154,7 +154,7 @@ def test_what_may_be_the_original_is_kept_and_named(
     original = thing(key, "original", **other)
     look = ProjectView((thing(key, "1", **known), original))
     found = plan_next(OWNER, parts(key), {key: "1"}, look)
-    assert (found.calls, found.lost, found.whole, found.originals) == ((), (), True, (original,))
+    assert (found.calls, found.missing, found.complete, found.originals) == ((), (), True, (original,))
     assert found.note.endswith(f"{key[0]} original")
     more = plan_next(OWNER, parts(key, DISK), {key: "1"}, look)
     assert (more.calls, more.wait, more.record) == ((), found.note, {key: "1"}), (
@@ -178,7 +178,7 @@ def test_what_may_be_the_original_is_deleted_with_its_object(
 def test_the_original_of_a_lost_resource_is_kept() -> None:
     original = thing(PORT, "original", **{CREATED: 1000.0})
     found = plan_next(OWNER, parts(PORT), {PORT: "1"}, ProjectView((original,)))
-    assert (found.calls, found.lost) == ((), (PORT,))
+    assert (found.calls, found.missing) == ((), (PORT,))
     assert plan_next(OWNER, parts(PORT), {}, ProjectView((original,))).record == {PORT: "original"}
 
 
@@ -189,13 +189,13 @@ def test_of_several_unrecorded_resources_the_oldest_is_adopted() -> None:
 
 def test_a_lost_resource_is_reported_and_not_silently_recreated() -> None:
     found = plan_next(OWNER, parts(PORT, SERVER), {PORT: "p1", SERVER: "s1"}, ProjectView((thing(PORT, "p1"),)))
-    assert found.lost == (SERVER,)
+    assert found.missing == (SERVER,)
     assert found.calls == ()
 
 
 def test_a_soft_deleted_server_is_lost() -> None:
     look = ProjectView((thing(SERVER, "s1", "SOFT_DELETED"),))
-    assert plan_next(OWNER, parts(SERVER), {SERVER: "s1"}, look).lost == (SERVER,)
+    assert plan_next(OWNER, parts(SERVER), {SERVER: "s1"}, look).missing == (SERVER,)
 
 
 def test_a_desired_resource_waits_for_the_earlier_ones() -> None:
@@ -211,7 +211,7 @@ def test_a_resource_that_is_no_longer_desired_is_deleted_and_not_missed() -> Non
     assert [(call.do, call.id) for call in found.calls] == [("delete", "s1")]
     assert found.record == record, "until it is gone"
     found = plan_next(OWNER, parts(PORT), record, ProjectView((thing(PORT, "p1"),)))
-    assert (found.record, found.whole) == ({PORT: "p1"}, True)
+    assert (found.record, found.complete) == ({PORT: "p1"}, True)
 
 
 def test_deletion_uses_record_and_marks_and_starts_with_dependents() -> None:
@@ -223,12 +223,12 @@ def test_deletion_uses_record_and_marks_and_starts_with_dependents() -> None:
     assert [call.id for call in found.calls] == ["p1"]
     assert found.record == {PORT: "p1"}
     assert [call.id for call in plan_removal(OWNER, {}, ProjectView((thing(DISK, "v1"),))).calls] == ["v1"]
-    assert plan_removal(OWNER, record, ProjectView()).whole
+    assert plan_removal(OWNER, record, ProjectView()).complete
 
 
 def test_resources_that_are_only_observed_are_not_deleted() -> None:
     address = CloudResource("floating-ip", "users")
-    assert plan_removal(OWNER, {}, ProjectView((address,))).whole
+    assert plan_removal(OWNER, {}, ProjectView((address,))).complete
     (call,) = plan_removal(OWNER, {("floating-ip", "api"): "users"}, ProjectView((address,))).calls
     assert call.id == "users"
 
@@ -250,7 +250,7 @@ def test_a_deletion_in_progress_is_not_requested_again() -> None:
     look = ProjectView((thing(SERVER, "s1", "ACTIVE", task_state="deleting"), thing(PORT, "p1")))
     found = plan_removal(OWNER, {SERVER: "s1"}, look)
     assert found.calls == ()
-    assert not found.whole
+    assert not found.complete
 
 
 @pytest.mark.parametrize("state", ["deleting", "SOFT-DELETING", "soft-deleting"])
@@ -265,38 +265,38 @@ def test_an_unobserved_resource_is_not_lost() -> None:
     record = {PORT: "p1", SERVER: "s1"}
     look = ProjectView((thing(SERVER, "s1"),), unseen=frozenset({"port"}))
     found = plan_next(OWNER, parts(PORT, SERVER), record, look)
-    assert (found.lost, found.calls, found.record, found.whole) == ((), (), record, True)
+    assert (found.missing, found.calls, found.record, found.complete) == ((), (), record, True)
 
 
 def test_an_undesired_resource_leaves_the_record_only_after_all_requests() -> None:
     record = {PORT: "p1", SERVER: "s1"}
     found = plan_next(OWNER, parts(PORT), record, ProjectView((thing(PORT, "p1"),), settled=False))
-    assert (found.record, found.whole) == (record, False)
+    assert (found.record, found.complete) == (record, False)
 
 
 @pytest.mark.parametrize("look", [ProjectView(settled=False), ProjectView(unseen=frozenset({"volume"}))])
 def test_a_resource_that_may_still_exist_is_not_reported_as_lost(look: ProjectView) -> None:
     found = plan_next(OWNER, parts(PORT), {PORT: "p1"}, look)
-    assert (found.lost, found.calls, found.wait) == ((), (), "Checking that no resource is missing")
+    assert (found.missing, found.calls, found.wait) == ((), (), "Checking that no resource is missing")
 
 
 @pytest.mark.parametrize("state", TYPES["server"].gone)
 def test_a_deleted_duplicate_is_not_deleted_again(state: str) -> None:
     look = ProjectView((thing(SERVER, "s1", "ACTIVE"), thing(SERVER, "s2", state)))
     found = plan_next(OWNER, parts(SERVER), {SERVER: "s1"}, look)
-    assert (found.calls, found.whole) == ((), True)
+    assert (found.calls, found.complete) == ((), True)
 
 
 @pytest.mark.parametrize("state", TYPES["server"].gone)
 def test_resources_other_than_servers_exist_while_they_are_listed(state: str) -> None:
     """A cloud that reports this for each new port would cause endless creations."""
     look = ProjectView((thing(PORT, "p1", state),))
-    assert plan_next(OWNER, parts(PORT), {PORT: "p1"}, look).whole
+    assert plan_next(OWNER, parts(PORT), {PORT: "p1"}, look).complete
     assert [call.id for call in plan_removal(OWNER, {PORT: "p1"}, look).calls] == ["p1"]
 
 
 def test_absence_is_accepted_only_when_the_view_is_settled() -> None:
-    assert not plan_removal(OWNER, {PORT: "p1"}, ProjectView(settled=False)).whole
+    assert not plan_removal(OWNER, {PORT: "p1"}, ProjectView(settled=False)).complete
 
 
 keys = st.tuples(st.sampled_from(deletion_order()), st.sampled_from(["a", "b"]))
@@ -313,7 +313,7 @@ records = st.dictionaries(keys, st.sampled_from(["1", "2", "3"]), max_size=4)
 def test_deletion_never_creates_a_resource_and_ends(record: dict[ResourceKey, str], look: ProjectView) -> None:
     found = plan_removal(OWNER, record, look)
     assert all(call.do == "delete" for call in found.calls)
-    if found.whole:
+    if found.complete:
         assert look.settled
 
 
@@ -361,14 +361,14 @@ def test_a_copy_of_our_volume_is_not_treated_as_a_duplicate(ours: CloudResource 
     """A backup, for example, contains the mark; after the loss of ours, its copy may be all that exists."""
     found = plan_next(OWNER, parts(DISK), {DISK: "v1"}, ProjectView((*filter(None, [ours]), copy)))
     assert (found.calls, found.record) == ((), {DISK: "v1"})
-    assert found.lost == (() if ours else (DISK,))
+    assert found.missing == (() if ours else (DISK,))
 
 
 @COPIES
 def test_a_copy_of_our_volume_outlives_it_and_is_reported(ours: CloudResource | None, copy: CloudResource) -> None:
     record, gone = {DISK: "v1"}, []
     things = [*filter(None, [ours]), copy]
-    while not (found := plan_removal(OWNER, record, ProjectView(tuple(things)))).whole:
+    while not (found := plan_removal(OWNER, record, ProjectView(tuple(things)))).complete:
         gone += [call.id for call in found.calls]
         things = [each for each in things if each.id not in gone]
         record = dict(found.record)
@@ -389,7 +389,7 @@ def test_volumes_with_one_mark_are_neither_adopted_nor_deleted_if_none_is_surely
     both = disk("ours", 9000.0, answered=False), disk("users", 1000.0, answered=False)
     found = plan_next(OWNER, parts(DISK, SERVER), {}, ProjectView(both))
     assert (found.calls, found.record, found.ambiguous, found.copies) == ((), {}, both[::-1], ())
-    assert not found.whole
+    assert not found.complete
     assert (
         found.wait
         == "Several volumes have the mark of this server, and which one belongs to it is unknown: users, ours"
@@ -402,7 +402,7 @@ def test_without_a_record_only_a_volume_with_a_unique_mark_is_deleted(answered: 
     found = plan_removal(OWNER, {}, ProjectView((*both, thing(PORT, "p1"))))
     assert [call.id for call in found.calls] == ["p1"]
     found = plan_removal(OWNER, {}, ProjectView(both))
-    assert (found.calls, found.whole, found.copies, found.ambiguous) == ((), True, both, ())
+    assert (found.calls, found.complete, found.copies, found.ambiguous) == ((), True, both, ())
     assert [call.id for call in plan_removal(OWNER, {}, ProjectView(both[:1])).calls] == ["v1"], (
         "made when a process died"
     )
@@ -423,9 +423,9 @@ def test_a_copy_of_an_undesired_volume_outlives_that_volume() -> None:
     found = plan_next(OWNER, [], {DISK: "v1"}, ProjectView((disk("v1", 1000.0), copy)))
     assert [call.id for call in found.calls] == ["v1"]
     found = plan_next(OWNER, [], found.record, ProjectView((copy,)))
-    assert (found.whole, found.calls) == (True, ())
+    assert (found.complete, found.calls) == (True, ())
     found = plan_removal(OWNER, dict(found.record), ProjectView((copy,)))
-    assert (found.whole, found.calls, found.copies) == (True, (), (copy,))
+    assert (found.complete, found.calls, found.copies) == (True, (), (copy,))
 
 
 def test_a_step_is_fast_with_any_number_of_marked_resources() -> None:

@@ -166,7 +166,7 @@ async def test_a_list_that_suddenly_lacks_many_items_is_accepted_after_an_equal_
     cloud.wrong[what] = SHORT[kind](cloud.things[what])
     view = await listed_again(port_, subscription, time)
     assert not view.settled
-    assert not plan_removal(Owner(CLOUD, UID), {}, view).whole, "the finalizer stays"
+    assert not plan_removal(Owner(CLOUD, UID), {}, view).complete, "the finalizer stays"
     time.now += CONFIRM
     cloud.wrong[what] = None
     view = await look(port_, CLOUD, subscription)

@@ -111,7 +111,7 @@ async def create(clouds: Clouds) -> dict[ResourceKey, str]:
     while calls := (found := plan_next(OWNER, parts(), record, await view(clouds, record))).calls:
         made = {call.resource_key: await run(clouds, call) for call in calls}
         record = {key: resolve_pending(id_, made) for key, id_ in found.record.items()}
-    assert found.whole
+    assert found.complete
     return record
 
 
@@ -126,7 +126,7 @@ async def test_a_made_up_type_is_created_recognized_and_deleted_in_memory(record
         await run(clouds, OWNER.call("delete", NETWORK, id=record[NETWORK]))
     assert raised.value.cause is Reason.CONFLICT
     record = record if recorded else {}
-    while not (found := plan_removal(OWNER, record, await view(clouds, record))).whole:
+    while not (found := plan_removal(OWNER, record, await view(clouds, record))).complete:
         for call in found.calls:
             await run(clouds, call)
         record = found.record

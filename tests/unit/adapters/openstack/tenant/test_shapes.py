@@ -188,7 +188,7 @@ def test_every_accepted_value_can_be_compared_with_the_created_resource(what: st
         with suppress(LibraryFailed):
             raw = resources_in({REST[what].keys: [{"id": "1", field: value}]}, REST[what].keys, REST[what].shape)[0]
             part = DesiredResource(resource_key, lambda ids, field=field: {field: wanted.get(field, "w")})  # type: ignore[misc, arg-type]
-            list(corrections(owner, [part], Progress({}, things={resource_key: resource_of(what, raw)})))  # type: ignore[dict-item]
+            list(corrections(owner, [part], Progress({}, existing={resource_key: resource_of(what, raw)})))  # type: ignore[dict-item]
 
 
 @pytest.mark.parametrize("text", ["", "x", "stackwright", f"stackwright:{UID}", "stackwright:::"])

@@ -86,11 +86,11 @@ def test_no_state_of_a_server_is_reported_while_its_list_is_in_progress() -> Non
 def test_an_unobserved_resource_is_neither_missed_nor_created_nor_gone() -> None:
     look, owner = replace(YOUNG, things=()), Owner(CLOUD, UID)
     wanted = [DesiredResource(PORT, lambda _: {}), DesiredResource(SERVER_KEY, lambda _: {})]
-    assert plan_next(owner, wanted, {SERVER_KEY: uuid(1)}, look).lost == ()
+    assert plan_next(owner, wanted, {SERVER_KEY: uuid(1)}, look).missing == ()
     assert plan_next(owner, wanted, {}, look).calls == ()
     assert plan_next(owner, wanted, {}, look).wait
     assert plan_removal(owner, {PORT: uuid(2)}, look).record == {PORT: uuid(2)}
-    assert not plan_removal(owner, {}, look).whole
+    assert not plan_removal(owner, {}, look).complete
 
 
 def test_the_disks_of_a_lost_server_are_observed_before_it_is_forgotten() -> None:
