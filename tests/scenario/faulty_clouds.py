@@ -65,8 +65,8 @@ class FaultyClouds(MemoryClouds):
 
     def view(self, subscription: Subscription) -> ProjectView:
         self.settled = self._clock.now() >= self._unsure and not self.hidden
-        look = super().view(subscription)
-        return replace(look, things=tuple(thing for thing in look.things if thing.what not in self.hidden))
+        view = super().view(subscription)
+        return replace(view, things=tuple(thing for thing in view.things if thing.what not in self.hidden))
 
     async def find(self, cloud: CloudRef, asked: Query) -> tuple[CloudResource, ...]:
         await self._answer(cloud)

@@ -58,13 +58,13 @@ def decide(seen: Observed) -> Plan:
 def _make(seen: Observed) -> Plan:
     """Creates resources after the resolved names are recorded."""
     assert seen.cloud is not None
-    assert seen.look is not None
+    assert seen.view is not None
     owner, want, record = Owner(seen.cloud, seen.identity), wanted(seen), record_of(seen.status)
     if due := _released(seen, record):
         calls = tuple(owner.call("update", s, id=record[s], body=UNMARKED, why="kept for the user") for s in due)
         left = {key: id_ for key, id_ in record.items() if key not in due}
         return report(seen, (waiting(stage_of(due[0]), "Removing our mark", "Applying"),), calls, 0.0, **written(left))
-    found = plan_next(owner, list(parts(want)), record, seen.look)
+    found = plan_next(owner, list(parts(want)), record, seen.view)
     if found.missing:
         return _lost(seen, found)
     return _running(seen, owner, want, found) if found.complete else _progress(seen, want, found)
@@ -72,8 +72,8 @@ def _make(seen: Observed) -> Plan:
 
 def _released(seen: Observed, record: Record) -> list[ResourceKey]:
     """Floating IPs of ours that the spec names: they become the user's. Without our mark they outlive the cluster."""
-    assert seen.look is not None
-    things = {key: seen.look.get(key, record[key]) for key in (API, BASTION) if key in record}
+    assert seen.view is not None
+    things = {key: seen.view.get(key, record[key]) for key in (API, BASTION) if key in record}
     named = named_addresses(seen.spec)
     return [key for key, thing in things.items() if thing and thing.facts.get("floating_ip_address") in named]
 
@@ -105,7 +105,7 @@ def _lost(seen: Observed, found: Progress) -> Plan:
 
 
 def _running(seen: Observed, owner: Owner, want: Wanted, found: Progress) -> Plan:
-    assert seen.look is not None
+    assert seen.view is not None
     status = {**stages.FIELDS, **seen.status, **stages.facts(seen, found)}
     if attach := attached(owner, want, found):
         stage = waiting(ROUTER_READY, "Attaching the subnet to the router", "Applying")
@@ -120,7 +120,7 @@ def _running(seen: Observed, owner: Owner, want: Wanted, found: Progress) -> Pla
     provisioned = bool(where) or bool((seen.status.get("initialization") or {}).get("provisioned"))
     actions = (
         *endpoint.written_endpoint(seen, where),
-        *set_back(seen.obj, (*corrections(owner, parts(want), found), *unmanaged_rules(owner, found, seen.look))),
+        *set_back(seen.obj, (*corrections(owner, parts(want), found), *unmanaged_rules(owner, found, seen.view))),
         *before.actions,
         *endpoint.attach_endpoint(seen, owner, status),
     )

@@ -65,7 +65,7 @@ def report(
 ) -> Plan:
     """Stages and status fields that are not passed keep their values."""
     ahead = [stage for stage in conditions if stage.type not in STAGES]
-    if not ahead and seen.look:
+    if not ahead and seen.view:
         ahead = [done(AUTHENTICATION)]
     now = {stage.type: stage for stage in conditions}
     stages = (*ahead, *(now.get(type_) or _before(seen, type_) for type_ in STAGES))

@@ -37,9 +37,9 @@ class Inventory:
 
 def inventory(seen: Observed, record: Mapping[ResourceKey, str]) -> Inventory:
     """The floating IPs in a record, and the user's. Only the project view contains their attachments."""
-    assert seen.look is not None
-    ours = {key: resource for key, id_ in record.items() if (resource := seen.look.get(key, id_))}
-    given = [found for each in seen.found.given.values() if (found := seen.look.get(GIVEN, each.id))]
+    assert seen.view is not None
+    ours = {key: resource for key, id_ in record.items() if (resource := seen.view.get(key, id_))}
+    given = [found for each in seen.found.given.values() if (found := seen.view.get(GIVEN, each.id))]
     foreign = [each for each in given if each.mark and not is_of(each, seen.identity, record)]
     ips = {_address(each): each for each in (*(each for each in given if each not in foreign), *ours.values())}
     ids: dict[str, list[str]] = {}
@@ -61,13 +61,13 @@ def _address(resource: CloudResource) -> str:
 
 def kept(seen: Observed, has: Inventory, used: Collection[str], short: bool) -> list[ResourceKey]:
     """Slots to keep, and a new one if a claim lacks a floating IP."""
-    assert seen.look is not None
+    assert seen.view is not None
     keys = list(has.record)
     if seen.spec.get("reclaimPolicy") == "Delete":
         needed = {*used, *has.attached, *(seen.spec.get("preAllocatedFloatingIPs") or ())}
         idle = {key for address, key in has.keys.items() if address not in needed}
         keys = [key for key in keys if key not in idle]
-    return [*keys, unused(seen.identity, has.record, seen.look)] if short else keys
+    return [*keys, unused(seen.identity, has.record, seen.view)] if short else keys
 
 
 def unusable_causes(has: Inventory, unusable: Collection[str]) -> list[str]:

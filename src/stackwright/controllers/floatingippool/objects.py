@@ -38,7 +38,7 @@ def part(resource_key: ResourceKey, seen: Observed) -> DesiredResource:
     return DesiredResource(resource_key, lambda _: body)
 
 
-def adoptable(seen: Observed, record: Mapping[ResourceKey, str], look: ProjectView) -> dict[ResourceKey, str]:
+def adoptable(seen: Observed, record: Mapping[ResourceKey, str], view: ProjectView) -> dict[ResourceKey, str]:
     """Marked floating IPs that are not recorded, created by a crashed process or before the pool was restored.
 
     The number in the resource key cannot be derived from the mark, so the id of the floating IP becomes the name in its
@@ -51,14 +51,14 @@ def adoptable(seen: Observed, record: Mapping[ResourceKey, str], look: ProjectVi
         address, port = thing.facts.get("floating_ip_address"), thing.facts.get("port_id")
         return address not in used and port not in used, bool(port), thing.id
 
-    ours = (t for t in look.things if t.what == "floating-ip" and marked_by(t, seen.identity))
+    ours = (t for t in view.things if t.what == "floating-ip" and marked_by(t, seen.identity))
     new = (t for t in ours if t.id not in ids and t.mark not in marks)
     return {("floating-ip", thing.id): thing.id for thing in sorted(new, key=rank)}
 
 
-def unused(uid: str, record: Mapping[ResourceKey, Any], look: ProjectView) -> ResourceKey:
+def unused(uid: str, record: Mapping[ResourceKey, Any], view: ProjectView) -> ResourceKey:
     """The resource key with the first number that is neither recorded nor used in a mark."""
-    marks = {thing.mark for thing in look.things}
+    marks = {thing.mark for thing in view.things}
     resource_keys: Iterator[ResourceKey] = (("floating-ip", str(n)) for n in count())
     return next(
         resource_key

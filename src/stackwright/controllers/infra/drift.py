@@ -26,11 +26,11 @@ def corrections(owner: Owner, parts: Iterable[DesiredResource], found: Progress)
             yield owner.call("update", part.resource_key, id=thing.id, body=changed, why="differs from the spec")
 
 
-def unmanaged_rules(owner: Owner, found: Progress, look: ProjectView) -> Iterator[CloudCall]:
+def unmanaged_rules(owner: Owner, found: Progress, view: ProjectView) -> Iterator[CloudCall]:
     """Deletions of rules that other clients added to our security groups."""
     ours = {(thing.what, thing.id) for thing in found.existing.values()}
     known = {(what, id_) for (what, _), id_ in found.record.items()}
-    for thing in look.things:
+    for thing in view.things:
         what, field = TYPES[thing.what].parent or ("", "")
         if (what, thing.facts.get(field)) not in ours or (thing.what, thing.id) in known or marked_by(thing, owner.uid):
             continue

@@ -107,7 +107,7 @@ class Progress:
         return not (self.calls or self.missing or self.wait)
 
 
-def plan_next(owner: Owner, parts: Sequence[DesiredResource], record: Record, look: ProjectView) -> Progress:
+def plan_next(owner: Owner, parts: Sequence[DesiredResource], record: Record, view: ProjectView) -> Progress:
     """The next step towards all parts, in their order. Lost resources are reported and prevent further steps.
 
     Recorded resources that are no longer a part are deleted last, and are not reported as missing.
@@ -115,12 +115,12 @@ def plan_next(owner: Owner, parts: Sequence[DesiredResource], record: Record, lo
     known: dict[ResourceKey, Any] = dict(record)
     existing: dict[ResourceKey, CloudResource] = {}
     for key, id_ in record.items():
-        if (thing := look.get(key, id_)) is not None and not is_gone(thing):
+        if (thing := view.get(key, id_)) is not None and not is_gone(thing):
             existing[key] = thing
-    missing = tuple(key for key in record if key not in existing and key[0] not in look.unseen)
-    others = _others(owner, record, look)
+    missing = tuple(key for key in record if key not in existing and key[0] not in view.unseen)
+    others = _others(owner, record, view)
     wanted = {part.resource_key for part in parts}
-    if look.settled:
+    if view.settled:
         copied = {key for key, thing, is_kept in others if is_kept and TYPES[thing.what].copied}
         for key in [key for key in missing if key not in wanted and key not in copied]:
             del known[key]
@@ -128,13 +128,13 @@ def plan_next(owner: Owner, parts: Sequence[DesiredResource], record: Record, lo
     ambiguous: tuple[CloudResource, ...] = ()
     for part in parts:  # adopt resources with a mark and no record; they may depend on lost ones
         if part.resource_key not in known and (
-            found := [t for t in look.marked(owner.uid, part.resource_key) if _fits(t, part, known)]
+            found := [t for t in view.marked(owner.uid, part.resource_key) if _fits(t, part, known)]
         ):
             if _ambiguous(found):
                 ambiguous += tuple(found)
             else:
                 known[part.resource_key], existing[part.resource_key] = found[0].id, found[0]
-    if missing and not look.certain:
+    if missing and not view.certain:
         return Progress(known, existing=existing, wait="Checking that no resource is missing")
     twins = _twins(owner, [(s, t, is_kept and (s in wanted or TYPES[t.what].copied)) for s, t, is_kept in others])
     originals = tuple(t for s, t, is_kept in others if is_kept and s in wanted and not TYPES[t.what].copied)
@@ -147,7 +147,7 @@ def plan_next(owner: Owner, parts: Sequence[DesiredResource], record: Record, lo
     for part in parts:
         if part.resource_key in known:
             continue
-        if not look.certain:
+        if not view.certain:
             return Progress(known, existing=existing, wait="Checking for resources of earlier requests")
         if originals:
             unclear = Progress(known, existing=existing, originals=originals)
@@ -198,14 +198,14 @@ def _twins(owner: Owner, others: Others) -> tuple[CloudCall, ...]:
     return tuple(call for call in calls if call is not None)
 
 
-def _others(owner: Owner, record: Record, look: ProjectView) -> Others:
+def _others(owner: Owner, record: Record, view: ProjectView) -> Others:
     """Resources with the mark of a key for which another resource is recorded, and whether to keep each of them.
 
     A volume is kept if it may be a copy by another client, any other resource if it may be the original.
     """
-    wanted = {mark(owner.uid, key): (key, look.get(key, id_)) for key, id_ in record.items()}
+    wanted = {mark(owner.uid, key): (key, view.get(key, id_)) for key, id_ in record.items()}
     found = []
-    for thing in look.things:
+    for thing in view.things:
         key, ours = wanted.get(thing.mark, (None, None))
         if key and record[key] != thing.id and not is_gone(thing):
             found.append((key, thing, (_is_copy if TYPES[thing.what].copied else _is_original)(thing, ours)))
@@ -251,28 +251,28 @@ def _ambiguous(found: Sequence[CloudResource]) -> bool:
     return len(found) > 1 and TYPES[found[0].what].copied and not found[0].facts.get(ANSWERED)
 
 
-def plan_removal(owner: Owner, record: Record, look: ProjectView) -> Progress:
+def plan_removal(owner: Owner, record: Record, view: ProjectView) -> Progress:
     """The next step of deleting all recorded or marked resources, by type in the order of `deletion_order`.
 
     Duplicates are deleted before the recorded resource, and copies of volumes by other clients are kept. The record is
     kept until then, because it distinguishes them. Without a record, all volumes that share a mark are kept: deleting
     them would delete ours and every copy.
     """
-    others = _others(owner, record, look)
+    others = _others(owner, record, view)
     if twins := _twins(owner, others):
         return _until_gone(record, twins, "duplicates")
     kept_for = {(t.what, t.id): key for key, t, is_kept in others if is_kept and TYPES[t.what].copied}
-    copies, copied = kept_for.keys() | _several(owner, record, look), set(kept_for.values())
+    copies, copied = kept_for.keys() | _several(owner, record, view), set(kept_for.values())
     names = {(key[0], id_): key for key, id_ in record.items()}
-    found = {(t.what, t.id): t for t in look.things if not is_gone(t)}
+    found = {(t.what, t.id): t for t in view.things if not is_gone(t)}
     left = {key: t for key, t in found.items() if key in names or (marked_by(t, owner.uid) and key not in copies)}
-    kept = {key: id_ for key, id_ in record.items() if (key[0], id_) in left or key in copied or not look.certain}
+    kept = {key: id_ for key, id_ in record.items() if (key[0], id_) in left or key in copied or not view.certain}
     for what in deletion_order():
         if due := [thing for thing in left.values() if thing.what == what]:
             calls = (remove(owner, names.get((what, t.id), (what, t.name)), t) for t in due)
             return _until_gone(kept, tuple(call for call in calls if call is not None), _named(due))
     remaining = tuple(thing for key, thing in found.items() if key in copies)
-    return Progress(kept, wait="" if look.certain else "Checking for remaining resources", copies=remaining)
+    return Progress(kept, wait="" if view.certain else "Checking for remaining resources", copies=remaining)
 
 
 def _until_gone(record: Record, calls: tuple[CloudCall, ...], what: str) -> Progress:
@@ -280,10 +280,10 @@ def _until_gone(record: Record, calls: tuple[CloudCall, ...], what: str) -> Prog
     return Progress(record, calls, wait=f"Waiting for {wait}", waits_for=wait)
 
 
-def _several(owner: Owner, record: Record, look: ProjectView) -> set[tuple[str, str]]:
+def _several(owner: Owner, record: Record, view: ProjectView) -> set[tuple[str, str]]:
     """Volumes that share a mark without a record; one of them is ours."""
     known = {mark(owner.uid, key) for key in record}
-    copied = [t for t in look.things if TYPES[t.what].copied]
+    copied = [t for t in view.things if TYPES[t.what].copied]
     marks = Counter(t.mark for t in copied if marked_by(t, owner.uid))
     return {(t.what, t.id) for t in copied if marks[t.mark] > 1 and t.mark not in known}
 

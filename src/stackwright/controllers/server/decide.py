@@ -57,7 +57,7 @@ def _report(
     seen: Observed, *stages: Condition, actions: tuple[Action, ...] = (), requeue: float | None = None, **status: Any
 ) -> Plan:
     """Status fields that are not passed keep their values."""
-    login = () if any(stage.type == AUTHENTICATION for stage in stages) or not seen.look else (done(AUTHENTICATION),)
+    login = () if any(stage.type == AUTHENTICATION for stage in stages) or not seen.view else (done(AUTHENTICATION),)
     every = (*login, *stages)
     status["project"] = project(seen, record_of(seen.status))
     return keeping(seen.status, FIELDS, every, actions, requeue, **status)
@@ -76,12 +76,12 @@ def _resolve(seen: Observed) -> Plan:
 
 def _make(seen: Observed, resolved: Mapping[str, Any]) -> Plan:
     assert seen.cloud is not None
-    assert seen.look is not None
-    if SERVER_KEY[0] in seen.look.unseen:
+    assert seen.view is not None
+    if SERVER_KEY[0] in seen.view.unseen:
         return Plan(requeue=POLL)  # no condition to report: the first list is still loading
     owner, before = Owner(seen.cloud, seen.identity), record_of(seen.status)
     wanted = list(parts(key_of(seen.obj), seen.spec, resolved))
-    found = plan_next(owner, wanted, before, seen.look)
+    found = plan_next(owner, wanted, before, seen.view)
     if found.missing:
         return _lost(seen, owner, found)
     if seen.known and not found.wait and SERVER_KEY not in found.existing:
@@ -111,7 +111,7 @@ def _progress(seen: Observed, stage: Condition, record: Mapping[ResourceKey, Any
 
 
 def _running(seen: Observed, owner: Owner, wanted: Sequence[DesiredResource], found: Progress) -> Plan:
-    assert seen.look is not None
+    assert seen.view is not None
     server = found.existing[SERVER_KEY]
     if gone := detached(found.existing):
         return _attached(seen, owner, found, gone)
@@ -126,7 +126,7 @@ def _running(seen: Observed, owner: Owner, wanted: Sequence[DesiredResource], fo
         requeue=DRIFT if ready else POLL,
         ready=ready,
         instanceState=server.state,
-        addresses=addresses(found.existing, seen.look),
+        addresses=addresses(found.existing, seen.view),
         **written(found.record),
     )  # fmt: skip
 

@@ -152,11 +152,11 @@ def test_what_may_be_the_original_is_kept_and_named(
 ) -> None:
     """A wrong list made a restored object create another one."""
     original = thing(key, "original", **other)
-    look = ProjectView((thing(key, "1", **known), original))
-    found = plan_next(OWNER, parts(key), {key: "1"}, look)
+    view = ProjectView((thing(key, "1", **known), original))
+    found = plan_next(OWNER, parts(key), {key: "1"}, view)
     assert (found.calls, found.missing, found.complete, found.originals) == ((), (), True, (original,))
     assert found.note.endswith(f"{key[0]} original")
-    more = plan_next(OWNER, parts(key, DISK), {key: "1"}, look)
+    more = plan_next(OWNER, parts(key, DISK), {key: "1"}, view)
     assert (more.calls, more.wait, more.record) == ((), found.note, {key: "1"}), (
         "nothing is created until it is resolved"
     )
@@ -194,8 +194,8 @@ def test_a_lost_resource_is_reported_and_not_silently_recreated() -> None:
 
 
 def test_a_soft_deleted_server_is_lost() -> None:
-    look = ProjectView((thing(SERVER, "s1", "SOFT_DELETED"),))
-    assert plan_next(OWNER, parts(SERVER), {SERVER: "s1"}, look).missing == (SERVER,)
+    view = ProjectView((thing(SERVER, "s1", "SOFT_DELETED"),))
+    assert plan_next(OWNER, parts(SERVER), {SERVER: "s1"}, view).missing == (SERVER,)
 
 
 def test_a_desired_resource_waits_for_the_earlier_ones() -> None:
@@ -215,9 +215,9 @@ def test_a_resource_that_is_no_longer_desired_is_deleted_and_not_missed() -> Non
 
 
 def test_deletion_uses_record_and_marks_and_starts_with_dependents() -> None:
-    look = ProjectView((thing(PORT, "p1"), thing(DISK, "v1"), thing(SERVER, "s1", "ACTIVE")))
+    view = ProjectView((thing(PORT, "p1"), thing(DISK, "v1"), thing(SERVER, "s1", "ACTIVE")))
     record = {PORT: "p1", SERVER: "s1"}
-    found = plan_removal(OWNER, record, look)
+    found = plan_removal(OWNER, record, view)
     assert [(call.do, call.id) for call in found.calls] == [("delete", "s1")]
     found = plan_removal(OWNER, record, ProjectView((thing(PORT, "p1"), thing(DISK, "v1"))))
     assert [call.id for call in found.calls] == ["p1"]
@@ -247,8 +247,8 @@ def test_a_record_in_a_status_and_back() -> None:
 
 
 def test_a_deletion_in_progress_is_not_requested_again() -> None:
-    look = ProjectView((thing(SERVER, "s1", "ACTIVE", task_state="deleting"), thing(PORT, "p1")))
-    found = plan_removal(OWNER, {SERVER: "s1"}, look)
+    view = ProjectView((thing(SERVER, "s1", "ACTIVE", task_state="deleting"), thing(PORT, "p1")))
+    found = plan_removal(OWNER, {SERVER: "s1"}, view)
     assert found.calls == ()
     assert not found.complete
 
@@ -263,8 +263,8 @@ def test_no_resource_that_reports_its_deletion_is_deleted_again(state: str) -> N
 
 def test_an_unobserved_resource_is_not_lost() -> None:
     record = {PORT: "p1", SERVER: "s1"}
-    look = ProjectView((thing(SERVER, "s1"),), unseen=frozenset({"port"}))
-    found = plan_next(OWNER, parts(PORT, SERVER), record, look)
+    view = ProjectView((thing(SERVER, "s1"),), unseen=frozenset({"port"}))
+    found = plan_next(OWNER, parts(PORT, SERVER), record, view)
     assert (found.missing, found.calls, found.record, found.complete) == ((), (), record, True)
 
 
@@ -274,25 +274,25 @@ def test_an_undesired_resource_leaves_the_record_only_after_all_requests() -> No
     assert (found.record, found.complete) == (record, False)
 
 
-@pytest.mark.parametrize("look", [ProjectView(settled=False), ProjectView(unseen=frozenset({"volume"}))])
-def test_a_resource_that_may_still_exist_is_not_reported_as_lost(look: ProjectView) -> None:
-    found = plan_next(OWNER, parts(PORT), {PORT: "p1"}, look)
+@pytest.mark.parametrize("view", [ProjectView(settled=False), ProjectView(unseen=frozenset({"volume"}))])
+def test_a_resource_that_may_still_exist_is_not_reported_as_lost(view: ProjectView) -> None:
+    found = plan_next(OWNER, parts(PORT), {PORT: "p1"}, view)
     assert (found.missing, found.calls, found.wait) == ((), (), "Checking that no resource is missing")
 
 
 @pytest.mark.parametrize("state", TYPES["server"].gone)
 def test_a_deleted_duplicate_is_not_deleted_again(state: str) -> None:
-    look = ProjectView((thing(SERVER, "s1", "ACTIVE"), thing(SERVER, "s2", state)))
-    found = plan_next(OWNER, parts(SERVER), {SERVER: "s1"}, look)
+    view = ProjectView((thing(SERVER, "s1", "ACTIVE"), thing(SERVER, "s2", state)))
+    found = plan_next(OWNER, parts(SERVER), {SERVER: "s1"}, view)
     assert (found.calls, found.complete) == ((), True)
 
 
 @pytest.mark.parametrize("state", TYPES["server"].gone)
 def test_resources_other_than_servers_exist_while_they_are_listed(state: str) -> None:
     """A cloud that reports this for each new port would cause endless creations."""
-    look = ProjectView((thing(PORT, "p1", state),))
-    assert plan_next(OWNER, parts(PORT), {PORT: "p1"}, look).complete
-    assert [call.id for call in plan_removal(OWNER, {PORT: "p1"}, look).calls] == ["p1"]
+    view = ProjectView((thing(PORT, "p1", state),))
+    assert plan_next(OWNER, parts(PORT), {PORT: "p1"}, view).complete
+    assert [call.id for call in plan_removal(OWNER, {PORT: "p1"}, view).calls] == ["p1"]
 
 
 def test_absence_is_accepted_only_when_the_view_is_settled() -> None:
@@ -310,24 +310,24 @@ records = st.dictionaries(keys, st.sampled_from(["1", "2", "3"]), max_size=4)
 
 
 @given(records, look_of)
-def test_deletion_never_creates_a_resource_and_ends(record: dict[ResourceKey, str], look: ProjectView) -> None:
-    found = plan_removal(OWNER, record, look)
+def test_deletion_never_creates_a_resource_and_ends(record: dict[ResourceKey, str], view: ProjectView) -> None:
+    found = plan_removal(OWNER, record, view)
     assert all(call.do == "delete" for call in found.calls)
     if found.complete:
-        assert look.settled
+        assert view.settled
 
 
 @given(st.lists(keys, unique=True, max_size=4), records, look_of)
 def test_a_step_creates_at_most_one_resource_and_only_an_absent_one(
-    wanted: list[ResourceKey], record: dict[ResourceKey, str], look: ProjectView
+    wanted: list[ResourceKey], record: dict[ResourceKey, str], view: ProjectView
 ) -> None:
-    found = plan_next(OWNER, parts(*wanted), record, look)
+    found = plan_next(OWNER, parts(*wanted), record, view)
     made = [call for call in found.calls if call.do == "create"]
     assert len(made) <= 1
     for call in made:
         assert call.resource_key not in record
-        assert not [t for t in look.marked(UID, call.resource_key) if t.state not in ("DELETED", "SOFT_DELETED")]
-        assert look.settled
+        assert not [t for t in view.marked(UID, call.resource_key) if t.state not in ("DELETED", "SOFT_DELETED")]
+        assert view.settled
 
 
 def disk(id_: str, made: float | None, answered: bool = True, **facts: Any) -> CloudResource:
@@ -336,8 +336,8 @@ def disk(id_: str, made: float | None, answered: bool = True, **facts: Any) -> C
 
 @pytest.mark.parametrize("made", [700.0, 1300.0])
 def test_a_duplicate_volume_is_deleted(made: float) -> None:
-    look = ProjectView((disk("v1", 1000.0), disk("v2", made, answered=False)))
-    for found in (plan_next(OWNER, parts(DISK), {DISK: "v1"}, look), plan_removal(OWNER, {DISK: "v1"}, look)):
+    view = ProjectView((disk("v1", 1000.0), disk("v2", made, answered=False)))
+    for found in (plan_next(OWNER, parts(DISK), {DISK: "v1"}, view), plan_removal(OWNER, {DISK: "v1"}, view)):
         assert [(call.do, call.id, call.why) for call in found.calls] == [("delete", "v2", "duplicate")]
     assert found.record == {DISK: "v1"}, "what it is known by lasts as long"
 
@@ -378,10 +378,10 @@ def test_a_copy_of_our_volume_outlives_it_and_is_reported(ours: CloudResource | 
 
 def test_the_oldest_of_several_volumes_with_one_mark_is_adopted() -> None:
     """Among those with a response to their request, which are no copies."""
-    look = ProjectView((disk("v1", None), disk("v2", 2000.0), disk("v3", 1000.0), disk("v4", 10.0, answered=False)))
-    found = plan_next(OWNER, parts(DISK), {}, look)
+    view = ProjectView((disk("v1", None), disk("v2", 2000.0), disk("v3", 1000.0), disk("v4", 10.0, answered=False)))
+    found = plan_next(OWNER, parts(DISK), {}, view)
     assert found.record == {DISK: "v3"}
-    assert plan_next(OWNER, parts(DISK), found.record, look).calls == ()
+    assert plan_next(OWNER, parts(DISK), found.record, view).calls == ()
 
 
 def test_volumes_with_one_mark_are_neither_adopted_nor_deleted_if_none_is_surely_ours() -> None:
@@ -412,10 +412,10 @@ def test_a_resource_of_two_slots_remains_while_one_is_desired() -> None:
     """Neutron returns an existing equal rule for a new one."""
     one: ResourceKey = ("security-group-rule", "one")
     other: ResourceKey = ("security-group-rule", "other")
-    look = ProjectView((CloudResource("security-group-rule", "r1"),))
-    found = plan_next(OWNER, parts(other), {one: "r1", other: "r1"}, look)
+    view = ProjectView((CloudResource("security-group-rule", "r1"),))
+    found = plan_next(OWNER, parts(other), {one: "r1", other: "r1"}, view)
     assert (found.record, found.calls) == ({other: "r1"}, ())
-    assert [call.id for call in plan_next(OWNER, [], found.record, look).calls] == ["r1"]
+    assert [call.id for call in plan_next(OWNER, [], found.record, view).calls] == ["r1"]
 
 
 def test_a_copy_of_an_undesired_volume_outlives_that_volume() -> None:
@@ -430,12 +430,12 @@ def test_a_copy_of_an_undesired_volume_outlives_that_volume() -> None:
 
 def test_a_step_is_fast_with_any_number_of_marked_resources() -> None:
     keys: list[ResourceKey] = [("floating-ip", str(number)) for number in range(5_000)]
-    look = ProjectView(tuple(thing(key, f"id-{key[1]}") for key in keys))
+    view = ProjectView(tuple(thing(key, f"id-{key[1]}") for key in keys))
     record = {key: f"id-{key[1]}" for key in keys}
     began = time.process_time()
     for known in ({}, record):
-        assert plan_next(OWNER, parts(*keys), known, look).record == record
-        assert plan_removal(OWNER, known, look).calls
+        assert plan_next(OWNER, parts(*keys), known, view).record == record
+        assert plan_removal(OWNER, known, view).calls
     assert time.process_time() - began < 2, "seconds"
 
 

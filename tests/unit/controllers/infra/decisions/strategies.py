@@ -164,4 +164,4 @@ def asked(draw: Any, seen: Any, things: list[CloudResource], kinds: tuple[str, .
         return seen
     if how == "trouble":
         return with_error(replace(seen, cloud=draw(st.sampled_from([None, CLOUD]))), draw(TROUBLE))
-    return replace(seen, cloud=CLOUD, look=draw(looks(things, kinds)))
+    return replace(seen, cloud=CLOUD, view=draw(looks(things, kinds)))
