@@ -59,14 +59,14 @@ class FaultyClouds(MemoryClouds):
         self.things, self._due, self.calls = dict(other.things), dict(other._due), list(other.calls)
         self._made = other._made
 
-    async def subscribe(self, cloud: CloudRef, asker: Subscription) -> None:
+    async def subscribe(self, cloud: CloudRef, subscription: Subscription) -> None:
         await self._answer(cloud)
-        await super().subscribe(cloud, asker)
+        await super().subscribe(cloud, subscription)
 
-    def view(self, asker: Subscription) -> ProjectView:
+    def view(self, subscription: Subscription) -> ProjectView:
         self.settled = self._clock.now() >= self._unsure and not self.hidden
-        look = super().view(asker)
-        return replace(look, things=tuple(thing for thing in look.things if thing.what not in self.hidden))
+        view = super().view(subscription)
+        return replace(view, things=tuple(thing for thing in view.things if thing.what not in self.hidden))
 
     async def find(self, cloud: CloudRef, asked: Query) -> tuple[CloudResource, ...]:
         await self._answer(cloud)
@@ -95,12 +95,12 @@ class FaultyClouds(MemoryClouds):
         made: Counter[tuple[str, str, str]] = Counter()
         twice: list[str] = []
         for call in self.calls:
-            (what, name), slot = call.slot, (call.uid, *call.slot)
+            (what, name), key = call.resource_key, (call.uid, *call.resource_key)
             if call.do == "create":
-                made[slot] += 1
-                twice += [f"{what} {name}"] if made[slot] > 1 and what != "security-group-rule" else []
+                made[key] += 1
+                twice += [f"{what} {name}"] if made[key] > 1 and what != "security-group-rule" else []
             elif call.do == "delete" and call.why != "duplicate":
-                made[slot] = 0
+                made[key] = 0
         return twice
 
     async def _answer(self, cloud: CloudRef) -> None:

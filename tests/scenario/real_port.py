@@ -85,12 +85,12 @@ class Connection:
 
     def run(self, call: CloudCall, user_data: bytes | None) -> tuple[str, Any]:
         """Execute a call. Returns the id, and the resource in place of its JSON."""
-        there = self.single(call.slot[0], call.id)
+        there = self.single(call.resource_key[0], call.id)
         id_ = at_once(submit(self.cloud, call))
         if call.do == "delete":
             return id_, {} if there else None
         port = call.body.get(ADD_INTERFACE)
-        return id_, self.single("port", port) if port else self.single(call.slot[0], id_)
+        return id_, self.single("port", port) if port else self.single(call.resource_key[0], id_)
 
     def changed_at(self, id_: str, ahead: float) -> None:
         """Simulate a change of a server while the clock of one of Nova's hosts was ahead."""

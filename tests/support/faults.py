@@ -115,11 +115,11 @@ class FaultyClouds:
     def in_time(self, controller: str, key: Key) -> AbstractAsyncContextManager[None]:
         return self._inner.in_time(controller, key)
 
-    async def subscribe(self, cloud: CloudRef, asker: Subscription) -> None:
-        await self._inner.subscribe(cloud, asker)
+    async def subscribe(self, cloud: CloudRef, subscription: Subscription) -> None:
+        await self._inner.subscribe(cloud, subscription)
 
-    def view(self, asker: Subscription) -> ProjectView:
-        return self._inner.view(asker)
+    def view(self, subscription: Subscription) -> ProjectView:
+        return self._inner.view(subscription)
 
     async def find(self, cloud: CloudRef, asked: Query) -> tuple[CloudResource, ...]:
         return await self._inner.find(cloud, asked)

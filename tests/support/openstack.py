@@ -65,14 +65,14 @@ class MemoryClouds:
     def in_time(self, controller: str, key: Key) -> AbstractAsyncContextManager[None]:
         return nullcontext()
 
-    async def subscribe(self, cloud: CloudRef, asker: Subscription) -> None:
+    async def subscribe(self, cloud: CloudRef, subscription: Subscription) -> None:
         self._may("look")
         self.looks += 1
         self._pass()
 
-    def view(self, asker: Subscription) -> ProjectView:
-        own = f":{asker.uid}:"
-        found = {key: t for key, t in self.things.items() if key in asker.ids or own in t.mark}
+    def view(self, subscription: Subscription) -> ProjectView:
+        own = f":{subscription.uid}:"
+        found = {key: t for key, t in self.things.items() if key in subscription.ids or own in t.mark}
         inside = {key: t for key, t in self.things.items() if _names(t, TYPES[t.what].parent) in found}
         attached = {key: t for key, t in self.things.items() if _names(t, TYPES[t.what].attached) in found}
         return ProjectView(tuple({**found, **inside, **attached}.values()), self.settled, place=self.place)
@@ -88,34 +88,34 @@ class MemoryClouds:
     async def submit(self, call: CloudCall) -> Done | Deferred:
         self._pass()
         self.calls.append(call)
-        name = f"{call.do} {call.slot[0]}"
+        name = f"{call.do} {call.resource_key[0]}"
         if name in self.lose:
             self.lose.discard(name)
             self._do(call)
             raise TransientCloudError(Reason.UNREACHABLE, f"{call}: the answer did not come in time")
         self._may(name)
         id_ = self._do(call)
-        if call.do == "create" and TYPES[call.slot[0]].copied:
-            made = self.things[call.slot[0], id_]
+        if call.do == "create" and TYPES[call.resource_key[0]].copied:
+            made = self.things[call.resource_key[0], id_]
             self.things[made.what, id_] = replace(made, facts={**made.facts, ANSWERED: True})
         return Done(id_)
 
     def _do(self, call: CloudCall) -> str:
         if call.do == "create":
             return self._create(call)
-        key = (call.slot[0], call.id)
+        key = (call.resource_key[0], call.id)
         if key not in self.things:
             if call.do == "update":
-                raise TransientCloudError(Reason.NOT_FOUND, f"{call}: there is no {call.slot[0]} {call.id}")
+                raise TransientCloudError(Reason.NOT_FOUND, f"{call}: there is no {call.resource_key[0]} {call.id}")
             return call.id
         if call.do == "update":
-            self._update(self.things[key], call.body, mark(call.uid, call.slot))
+            self._update(self.things[key], call.body, mark(call.uid, call.resource_key))
         else:
             self._delete(key)
         return call.id
 
     def _create(self, call: CloudCall) -> str:
-        what, body = call.slot[0], dict(call.body)
+        what, body = call.resource_key[0], dict(call.body)
         if wrong := neutron.lacking(self.things, what, body):
             raise TransientCloudError(Reason.NOT_FOUND, wrong)
         if what == "security-group-rule" and (same := neutron.same_rule(self.things, body)):
@@ -132,7 +132,7 @@ class MemoryClouds:
             facts.setdefault("tags", [])
             facts["volumes"] = [each["uuid"] for each in body.get("block_device_mapping_v2") or () if "uuid" in each]
         self.things[what, made] = CloudResource(
-            what, made, str(body.get("name") or ""), "", mark(call.uid, call.slot), facts
+            what, made, str(body.get("name") or ""), "", mark(call.uid, call.resource_key), facts
         )
         if built := TYPES[what].built:
             self.become(self.things[what, made], "BUILD" if what == "server" else "creating")

@@ -59,47 +59,51 @@ class ForecastClouds:
             yield
         finally:
             registered, self._registered = self._registered, None
-        await asyncio.gather(*(self._look(cloud, asker) for cloud, asker in registered.values()))
+        await asyncio.gather(*(self._look(cloud, subscription) for cloud, subscription in registered.values()))
 
-    async def subscribe(self, cloud: CloudRef, asker: Subscription) -> None:
+    async def subscribe(self, cloud: CloudRef, subscription: Subscription) -> None:
         # As an object that waits, it has all types listed: for others, a new process lists servers only.
-        real = replace(asker, ids=asker.ids - self._changed.keys(), waits=True, begun=False, moved="")
-        before, _ = self._views.get(asker.uid, (None, None))
+        real = replace(subscription, ids=subscription.ids - self._changed.keys(), waits=True, begun=False, moved="")
+        before, _ = self._views.get(subscription.uid, (None, None))
         if before and real.ids <= before.ids and real.kinds == before.kinds:
             return
         if self._registered is not None:
-            self._registered[asker.uid] = cloud, real
+            self._registered[subscription.uid] = cloud, real
             raise Late(Reason.UNREACHABLE, f"{cloud}: all objects look at it together")
         await self._look(cloud, real)
 
-    async def _look(self, cloud: CloudRef, asker: Subscription) -> None:
-        found = await self._real(cloud, asker)
-        self._views[asker.uid] = asker, found
+    async def _look(self, cloud: CloudRef, subscription: Subscription) -> None:
+        found = await self._real(cloud, subscription)
+        self._views[subscription.uid] = subscription, found
         self._seen.update({(each.what, each.id): each for each in found.things})
 
-    def view(self, asker: Subscription) -> ProjectView:
-        if error := self._refused.get(asker.uid):
+    def view(self, subscription: Subscription) -> ProjectView:
+        if error := self._refused.get(subscription.uid):
             raise error
-        _, real = self._views[asker.uid]
+        _, real = self._views[subscription.uid]
         found = {(each.what, each.id): each for each in real.things}
-        own = f":{asker.uid}:"
+        own = f":{subscription.uid}:"
         for key, resource in self._changed.items():
             if resource is None:
                 found.pop(key, None)
-            elif key in asker.ids or own in resource.mark:
+            elif key in subscription.ids or own in resource.mark:
                 found[key] = resource
         return replace(real, things=tuple(found.values()))
 
-    async def _real(self, cloud: CloudRef, asker: Subscription) -> ProjectView:
+    async def _real(self, cloud: CloudRef, subscription: Subscription) -> ProjectView:
         if self._clouds is not None and cloud not in self.unreachable:
             try:
-                return await self._patiently(partial(look, self._clouds, cloud, asker), lambda found: found.certain)
+                return await self._patiently(
+                    partial(look, self._clouds, cloud, subscription), lambda found: found.certain
+                )
             except (TransientCloudError, TerminalCloudError) as error:
                 if self._is_refusal(error):
-                    self._refused[asker.uid] = error
+                    self._refused[subscription.uid] = error
                 else:
                     self.unreachable[cloud] = str(error)
-        return ProjectView(tuple(CloudResource(what, id_, state=TYPES[what].built) for what, id_ in sorted(asker.ids)))
+        return ProjectView(
+            tuple(CloudResource(what, id_, state=TYPES[what].built) for what, id_ in sorted(subscription.ids))
+        )
 
     async def _patiently(
         self, query: Callable[[], Awaitable[T]], enough: Callable[[T], bool] = lambda found: True
@@ -138,12 +142,12 @@ class ForecastClouds:
         return [await self.find(cloud, each) for each in queries]
 
     async def submit(self, call: CloudCall) -> Done | Deferred:
-        what, name = call.slot
+        what, name = call.resource_key
         if call.do == "create":
             id_ = self._new(what, f"new {what} {name}".rstrip(), call.uid)
             address = {"floating_ip_address": f"(address of {id_})"} if what == "floating-ip" else {}
             facts = {**call.body, **TYPES[what].detached, **address}
-            known = mark(call.uid, call.slot)
+            known = mark(call.uid, call.resource_key)
             self._changed[what, id_] = CloudResource(
                 what, id_, str(call.body.get("name") or ""), TYPES[what].built, known, facts
             )

@@ -112,7 +112,7 @@ def _entry(step: Step, background: Background) -> Entry:
         case CloudCall():
             does = {"create": CREATE, "update": CHANGE, "delete": DELETE}[action.do]
             what = f"{action.target.removeprefix(action.do).strip()} in {action.cloud}"
-            return Entry(does, action.verb, what, action.why or f"for {step.about}", thing=action.slot[0])
+            return Entry(does, action.verb, what, action.why or f"for {step.about}", thing=action.resource_key[0])
         case HelmUpgrade():
             return _upgrade(action, background)
         case HelmUninstall():

@@ -269,7 +269,7 @@ async def test_without_cluster_api_an_annotation_names_the_bootstrap_data() -> N
     world.write(MACHINES, "m", PART, annotations={BOOTSTRAP: "mine"})
     await world.ready(MACHINES, "m")
     assert server(world)["spec"]["userDataRef"] == {"name": "mine"}
-    (call,) = [call for call in world.clouds.calls if call.slot[0] == "server"]
+    (call,) = [call for call in world.clouds.calls if call.resource_key[0] == "server"]
     assert call.user_data == ((NAMESPACE, "mine"), "value")
     world.machine("n")
     await world.ready(MACHINES, "n")

@@ -196,7 +196,7 @@ async def create_another_without_response(world: Servers, seconds: float) -> Non
     world.clouds.lose.add("create server")
     world.server()
     await world.run(seconds)
-    assert [call.do for call in world.clouds.calls if call.slot[0] == "server"] == ["create", "create"]
+    assert [call.do for call in world.clouds.calls if call.resource_key[0] == "server"] == ["create", "create"]
 
 
 @pytest.mark.parametrize("ahead", [-3600.0, 3600.0])

@@ -24,7 +24,7 @@ async def test_a_server_is_created_from_resolved_names_and_reported_when_active(
     assert status["instanceState"] == "ACTIVE"
     assert status["resources"] == {"ports": [{"name": "web-0", "id": world.one("port").id}]}
     assert {a["type"] for a in status["addresses"]} == {"InternalIP", "InternalDNS"}
-    assert [call.slot[0] for call in world.clouds.calls] == ["port", "server"]
+    assert [call.resource_key[0] for call in world.clouds.calls] == ["port", "server"]
 
 
 async def test_volumes_and_trunks_are_created_before_the_server_and_deleted_with_it() -> None:

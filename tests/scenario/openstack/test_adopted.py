@@ -143,7 +143,7 @@ async def test_a_server_that_does_not_match_is_not_adopted_and_not_replaced(
     assert "delete the machine" in message
     assert (world.get(MACHINES, "m") or {})["spec"]["providerID"] == known
     assert things(world) == before
-    assert not [str(call) for call in world.clouds.calls[calls:] if call.slot[0] in OF_MACHINE]
+    assert not [str(call) for call in world.clouds.calls[calls:] if call.resource_key[0] in OF_MACHINE]
     world.delete(MACHINES, "m")
     await world.settle(patience=20)
     assert not world.names(SERVERS)

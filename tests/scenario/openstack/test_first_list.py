@@ -62,7 +62,7 @@ def marked(world: World) -> set[tuple[str, str]]:
 def changes(world: World, before: int) -> list[str]:
     """Creations and deletions, without rules: a request for an existing rule creates none."""
     calls = world.clouds.calls[before:]
-    return [str(call) for call in calls if call.do != "update" and call.slot[0] != "security-group-rule"]
+    return [str(call) for call in calls if call.do != "update" and call.resource_key[0] != "security-group-rule"]
 
 
 def bare(objects: Iterable[Object]) -> Iterable[Object]:
@@ -217,9 +217,9 @@ async def test_new_objects_need_no_second_list(monkeypatch: pytest.MonkeyPatch) 
     asked: dict[str, Subscription] = {}
     real = OpenStackClouds.subscribe
 
-    async def subscribe(self: OpenStackClouds, cloud: CloudRef, asker: Subscription) -> None:
-        asked.setdefault(asker.uid, asker)
-        await real(self, cloud, asker)
+    async def subscribe(self: OpenStackClouds, cloud: CloudRef, subscription: Subscription) -> None:
+        asked.setdefault(subscription.uid, subscription)
+        await real(self, cloud, subscription)
 
     monkeypatch.setattr(OpenStackClouds, "subscribe", subscribe)
     await small()

@@ -74,8 +74,8 @@ def _made(change: Callable[[FaultyClouds, CloudResource], CloudResource | None])
 
         def made(call: CloudCall) -> str:
             id_ = create(call)
-            if (call.slot[0], id_) in clouds.things:
-                thing = change(clouds, clouds.things.pop((call.slot[0], id_)))
+            if (call.resource_key[0], id_) in clouds.things:
+                thing = change(clouds, clouds.things.pop((call.resource_key[0], id_)))
                 if thing:
                     clouds.things[thing.what, id_] = thing
             return id_
@@ -90,8 +90,10 @@ def _same_id(clouds: FaultyClouds) -> None:
     create = clouds._create
 
     def made(call: CloudCall) -> str:
-        ours = [t.id for t in clouds.all(call.slot[0]) if t.mark.startswith(mark(call.uid, ("server", ""))[:-8])]
-        return ours[0] if call.slot[0] == "floating-ip" and ours else create(call)
+        ours = [
+            t.id for t in clouds.all(call.resource_key[0]) if t.mark.startswith(mark(call.uid, ("server", ""))[:-8])
+        ]
+        return ours[0] if call.resource_key[0] == "floating-ip" and ours else create(call)
 
     clouds._create = made  # type: ignore[method-assign]
 

@@ -94,7 +94,7 @@ async def test_a_backup_that_is_restored_into_another_cluster_adopts_everything_
     await world.run(200)
     assert {(t.what, t.id) for t in world.clouds.all()} == things
     # Rules that Neutron adds to each group have no mark; a request for an existing rule creates none.
-    calls = [call for call in world.clouds.calls[before:] if call.slot[0] != "security-group-rule"]
+    calls = [call for call in world.clouds.calls[before:] if call.resource_key[0] != "security-group-rule"]
     assert [str(call) for call in calls if call.do != "update"] == []
     for name in ("cp", "m"):
         assert world.told(kind=MACHINES, name=name)[0] == "Ready"
@@ -126,7 +126,7 @@ async def test_the_kinds_of_a_backup_may_be_restored_one_after_the_other_in_any_
                 world.cluster.put(kind, {"metadata": meta, "spec": obj["spec"]})
         await world.run(40)
     await world.run(200)
-    calls = [call for call in world.clouds.calls[before:] if call.slot[0] != "security-group-rule"]
+    calls = [call for call in world.clouds.calls[before:] if call.resource_key[0] != "security-group-rule"]
     assert [str(call) for call in calls if call.do != "update"] == []
     assert {(t.what, t.id) for t in world.clouds.all()} == things
     for kind, name in ((CLUSTERS, "c"), (MACHINES, "cp"), (MACHINES, "m")):
@@ -228,7 +228,7 @@ async def test_users_addresses_stay_on_the_same_machines_after_a_restore(
                 world.cluster.put(kind, {"metadata": meta, "spec": obj["spec"]})
             await world.run(40)
     await world.run(200)
-    assert not [call for call in world.clouds.calls[calls:] if call.slot[0] == "floating-ip"]
+    assert not [call for call in world.clouds.calls[calls:] if call.resource_key[0] == "floating-ip"]
     assert attached(world) == before
     for kind, name in ((CLUSTERS, "c"), (MACHINES, "a"), (MACHINES, "z")):
         assert world.told(kind=kind, name=name) == ("Ready", "")

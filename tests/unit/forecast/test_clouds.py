@@ -18,7 +18,7 @@ from stackwright.forecast.clouds import PATIENCE, ForecastClouds
 
 CLOUD = CloudRef(("ns", "clouds"), "mine")
 IDS = frozenset({("server", "s"), ("port", "p"), ("volume", "v")})
-ASKER = Subscription("server", ("ns", "web"), "uid", ("server", "port", "volume"), IDS)
+SUBSCRIPTION = Subscription("server", ("ns", "web"), "uid", ("server", "port", "volume"), IDS)
 SERVER = CloudResource("server", "s", "web", "ACTIVE", facts={"volumes": [], "addresses": {}, "metadata": {"a": "2"}})
 PORT = CloudResource("port", "p", "web-0", facts={"mac_address": "fa:16:3e:00:00:01"})
 
@@ -26,18 +26,18 @@ PORT = CloudResource("port", "p", "web-0", facts={"mac_address": "fa:16:3e:00:00
 class Real:
     """A cloud that may be read but not changed."""
 
-    async def subscribe(self, cloud: CloudRef, asker: Subscription) -> None:
+    async def subscribe(self, cloud: CloudRef, subscription: Subscription) -> None:
         pass
 
-    def view(self, asker: Subscription) -> ProjectView:
+    def view(self, subscription: Subscription) -> ProjectView:
         return ProjectView((SERVER, PORT))
 
 
 async def after(what: ResourceKey, id_: str, **body: Any) -> dict[str, CloudResource]:
     clouds = ForecastClouds(Real())  # type: ignore[arg-type]
-    await look(clouds, CLOUD, ASKER)
+    await look(clouds, CLOUD, SUBSCRIPTION)
     await submit(clouds, CloudCall(CLOUD, "update", what, "uid", id=id_, body=body))
-    return {thing.id: thing for thing in (await look(clouds, CLOUD, ASKER)).things}
+    return {thing.id: thing for thing in (await look(clouds, CLOUD, SUBSCRIPTION)).things}
 
 
 def test_existing_resources_have_the_requested_state() -> None:
@@ -60,12 +60,12 @@ class Slow(Real):
     def __init__(self) -> None:
         self.asked = 0
 
-    async def subscribe(self, cloud: CloudRef, asker: Subscription) -> None:
+    async def subscribe(self, cloud: CloudRef, subscription: Subscription) -> None:
         self.asked += 1
         if self.asked == 1:
             raise Late(Reason.UNREACHABLE, "it is still waited for")
 
-    def view(self, asker: Subscription) -> ProjectView:
+    def view(self, subscription: Subscription) -> ProjectView:
         return ProjectView((SERVER, PORT), self.asked > 2)
 
 
@@ -73,27 +73,27 @@ class Slow(Real):
 async def test_a_long_list_is_waited_for_and_so_is_certainty() -> None:
     slow = Slow()
     clouds = ForecastClouds(slow)  # type: ignore[arg-type]
-    assert (await look(clouds, CLOUD, ASKER)).certain
+    assert (await look(clouds, CLOUD, SUBSCRIPTION)).certain
     assert (slow.asked, clouds.unreachable) == (3, {})
-    await look(clouds, CLOUD, ASKER)
+    await look(clouds, CLOUD, SUBSCRIPTION)
     assert slow.asked == 3, "one look will do"
 
 
 class Unsure(Real):
-    def view(self, asker: Subscription) -> ProjectView:
+    def view(self, subscription: Subscription) -> ProjectView:
         return ProjectView((SERVER, PORT), settled=False)
 
 
 @pytest.mark.looptime
 async def test_a_forecast_has_one_patience_for_all_objects() -> None:
     clouds, loop = ForecastClouds(Unsure()), asyncio.get_running_loop()  # type: ignore[arg-type]
-    askers = [replace(ASKER, uid=f"uid-{number}") for number in range(20)]
+    subscriptions = [replace(SUBSCRIPTION, uid=f"uid-{number}") for number in range(20)]
     async with clouds.together():
-        for asker in askers:
+        for subscription in subscriptions:
             with suppress(Late):
-                await clouds.subscribe(CLOUD, asker)
-    for asker in (*askers, ASKER):
-        assert not (await look(clouds, CLOUD, asker)).certain
+                await clouds.subscribe(CLOUD, subscription)
+    for subscription in (*subscriptions, SUBSCRIPTION):
+        assert not (await look(clouds, CLOUD, subscription)).certain
     assert PATIENCE <= loop.time() < PATIENCE + 5
     assert clouds.unreachable == {}
 
@@ -104,5 +104,5 @@ async def test_only_waits_use_up_the_patience() -> None:
     slow = Slow()
     clouds = ForecastClouds(slow)  # type: ignore[arg-type]
     await asyncio.sleep(2 * PATIENCE)
-    assert (await look(clouds, CLOUD, ASKER)).certain
+    assert (await look(clouds, CLOUD, SUBSCRIPTION)).certain
     assert clouds.unreachable == {}

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 from structlog.testing import capture_logs
 
-from stackwright.adapters.openstack.tenant.snapshot import SETTLE
+from stackwright.adapters.openstack.tenant.absence import SETTLE
 from stackwright.api.kinds import POD
 from stackwright.core.errors import TerminalError, TransientError, Unreachable
 from stackwright.runtime.memory import FrozenClock, MemoryCluster

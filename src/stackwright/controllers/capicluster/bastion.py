@@ -123,14 +123,14 @@ def _there(seen: Observed, owner: Owner, server: Object) -> Outcome:
 
 
 def _knows_addresses(seen: Observed) -> bool:
-    return seen.look is not None and "floating-ip" not in seen.look.unseen
+    return seen.view is not None and "floating-ip" not in seen.view.unseen
 
 
 def _address(seen: Observed) -> CloudResource | None:
     """The floating IP of the bastion, a user's or ours, from the project view."""
     given = seen.found.addresses.get("bastion") if seen.found else None
     id_ = given.id if given else record_of(seen.status).get(BASTION, "")
-    return seen.look.get(BASTION, id_) if seen.look and id_ else None
+    return seen.view.get(BASTION, id_) if seen.view and id_ else None
 
 
 def _status(server: Object, floating: str = "") -> dict[str, Any]:

@@ -58,32 +58,32 @@ def decide(seen: Observed) -> Plan:
 def _make(seen: Observed) -> Plan:
     """Creates resources after the resolved names are recorded."""
     assert seen.cloud is not None
-    assert seen.look is not None
+    assert seen.view is not None
     owner, want, record = Owner(seen.cloud, seen.identity), wanted(seen), record_of(seen.status)
     if due := _released(seen, record):
         calls = tuple(owner.call("update", s, id=record[s], body=UNMARKED, why="kept for the user") for s in due)
-        left = {slot: id_ for slot, id_ in record.items() if slot not in due}
+        left = {key: id_ for key, id_ in record.items() if key not in due}
         return report(seen, (waiting(stage_of(due[0]), "Removing our mark", "Applying"),), calls, 0.0, **written(left))
-    found = plan_next(owner, list(parts(want)), record, seen.look)
-    if found.lost:
+    found = plan_next(owner, list(parts(want)), record, seen.view)
+    if found.missing:
         return _lost(seen, found)
-    return _running(seen, owner, want, found) if found.whole else _progress(seen, want, found)
+    return _running(seen, owner, want, found) if found.complete else _progress(seen, want, found)
 
 
 def _released(seen: Observed, record: Record) -> list[ResourceKey]:
     """Floating IPs of ours that the spec names: they become the user's. Without our mark they outlive the cluster."""
-    assert seen.look is not None
-    things = {slot: seen.look.get(slot, record[slot]) for slot in (API, BASTION) if slot in record}
+    assert seen.view is not None
+    things = {key: seen.view.get(key, record[key]) for key in (API, BASTION) if key in record}
     named = named_addresses(seen.spec)
-    return [slot for slot, thing in things.items() if thing and thing.facts.get("floating_ip_address") in named]
+    return [key for key, thing in things.items() if thing and thing.facts.get("floating_ip_address") in named]
 
 
 def _progress(seen: Observed, want: Wanted, found: Progress) -> Plan:
     if found.calls:
-        (what, name), doing = found.calls[0].slot, "Creating" if found.calls[0].do == "create" else "Deleting"
+        (what, name), doing = found.calls[0].resource_key, "Creating" if found.calls[0].do == "create" else "Deleting"
         stage = waiting(stage_of((what, name)), f"{doing} {what} {name}", "Applying")
     else:
-        first = next((part.slot for part in parts(want) if part.slot not in found.record), SUBNET)
+        first = next((part.resource_key for part in parts(want) if part.resource_key not in found.record), SUBNET)
         blocks = blocked(stage_of(first), "ResourceAmbiguous", found.note)
         stage = blocks if found.originals else waiting(stage_of(first), found.wait)
     return report(seen, stopped(stage), found.calls, 0.0 if found.calls else POLL, **written(found.record))
@@ -93,10 +93,10 @@ def _lost(seen: Observed, found: Progress) -> Plan:
     """Recreates lost rules always, because they are only configuration, other resources if spec.recreatePolicy
     allows it.
     """
-    things = [slot for slot in found.lost if slot[0] != "security-group-rule"]
+    things = [key for key in found.missing if key[0] != "security-group-rule"]
     if not things or seen.spec.get("recreatePolicy") == "Always":
-        left = {slot: id_ for slot, id_ in found.record.items() if slot not in found.lost}
-        stage = waiting(stage_of(found.lost[0]), "Recreating resources that another client deleted", "Applying")
+        left = {key: id_ for key, id_ in found.record.items() if key not in found.missing}
+        stage = waiting(stage_of(found.missing[0]), "Recreating resources that another client deleted", "Applying")
         return report(seen, (stage,), requeue=0.0, **written(left))
     names = ", ".join(f"{what} {name}" for what, name in things)
     text = f"Another client deleted {names}; set spec.recreatePolicy to Always to recreate it"
@@ -105,7 +105,7 @@ def _lost(seen: Observed, found: Progress) -> Plan:
 
 
 def _running(seen: Observed, owner: Owner, want: Wanted, found: Progress) -> Plan:
-    assert seen.look is not None
+    assert seen.view is not None
     status = {**stages.FIELDS, **seen.status, **stages.facts(seen, found)}
     if attach := attached(owner, want, found):
         stage = waiting(ROUTER_READY, "Attaching the subnet to the router", "Applying")
@@ -120,7 +120,7 @@ def _running(seen: Observed, owner: Owner, want: Wanted, found: Progress) -> Pla
     provisioned = bool(where) or bool((seen.status.get("initialization") or {}).get("provisioned"))
     actions = (
         *endpoint.written_endpoint(seen, where),
-        *set_back(seen.obj, (*corrections(owner, parts(want), found), *unmanaged_rules(owner, found, seen.look))),
+        *set_back(seen.obj, (*corrections(owner, parts(want), found), *unmanaged_rules(owner, found, seen.view))),
         *before.actions,
         *endpoint.attach_endpoint(seen, owner, status),
     )

@@ -96,7 +96,7 @@ def _given(seen: Observed) -> str:
 
 def _address(seen: Observed, status: Mapping[str, Any]) -> CloudResource | None:
     id_ = str((status.get("apiServerFloatingIP") or {}).get("id") or "")
-    return seen.look.get(API, id_) if seen.look and id_ else None
+    return seen.view.get(API, id_) if seen.view and id_ else None
 
 
 def _at_bastion(seen: Observed, status: Mapping[str, Any]) -> bool:

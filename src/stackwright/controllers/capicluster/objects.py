@@ -161,7 +161,7 @@ def _interface_body(want: Wanted, ids: Ids) -> dict[str, Any]:
 def attached(owner: Owner, want: Wanted, found: Progress) -> tuple[CloudCall, ...]:
     """The request that makes the port an interface of the router. A port that was not listed is treated as attached."""
     router = want.router or found.record.get(ROUTER)
-    port = found.things.get(INTERFACE)
+    port = found.existing.get(INTERFACE)
     if port is None or not router or port.facts.get("device_id", router) == router:
         return ()
     return (owner.call("update", ROUTER, id=router, body={ADD_INTERFACE: port.id}, why="the subnet's gateway"),)

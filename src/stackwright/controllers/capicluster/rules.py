@@ -41,7 +41,7 @@ class Rule:
     text: str = ""
 
     @property
-    def slot(self) -> ResourceKey:
+    def resource_key(self) -> ResourceKey:
         return ("security-group-rule", f"{self.group}-{digest(self.body, self.remote)[:10]}")
 
     @property
@@ -62,7 +62,7 @@ def parts(managed: Mapping[str, Any], api_port: int, bastion: bool) -> Iterator[
     first: dict[tuple[Any, ...], Rule] = {}
     for rule in every:
         first.setdefault(rule.meaning, rule)
-    yield from (DesiredResource(rule.slot, partial(Rule.request, rule)) for rule in first.values())
+    yield from (DesiredResource(rule.resource_key, partial(Rule.request, rule)) for rule in first.values())
 
 
 def _let(text: str, to: str, ports: tuple[int, int] | None, *remotes: str, protocol: str = "tcp") -> Iterator[Rule]:

@@ -47,8 +47,8 @@ FIELDS: Mapping[str, Any] = {
 }
 
 
-def stage_of(slot: ResourceKey) -> str:
-    return BASTION_READY if slot == BASTION else _OF[slot[0]]
+def stage_of(key: ResourceKey) -> str:
+    return BASTION_READY if key == BASTION else _OF[key[0]]
 
 
 def stopped(stage: Condition) -> tuple[Condition, ...]:
@@ -65,7 +65,7 @@ def report(
 ) -> Plan:
     """Stages and status fields that are not passed keep their values."""
     ahead = [stage for stage in conditions if stage.type not in STAGES]
-    if not ahead and seen.look:
+    if not ahead and seen.view:
         ahead = [done(AUTHENTICATION)]
     now = {stage.type: stage for stage in conditions}
     stages = (*ahead, *(now.get(type_) or _before(seen, type_) for type_ in STAGES))
@@ -80,7 +80,7 @@ def _before(seen: Observed, type_: str) -> Condition:
 
 def facts(seen: Observed, found: Progress) -> dict[str, Any]:
     """Status fields that describe resources. Resources that were not listed keep their previous values."""
-    things, fields = found.things, dict(seen.found.names or {}) if seen.found else {}
+    things, fields = found.existing, dict(seen.found.names or {}) if seen.found else {}
     if NETWORK in things and SUBNET in things:
         fields["network"] = named(things[NETWORK], subnets=[subnet(things[SUBNET])])
     if ROUTER in things:  # keep its addresses if another client removed its gateway

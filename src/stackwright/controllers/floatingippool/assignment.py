@@ -45,11 +45,11 @@ def servable(seen: Observed) -> list[Object]:
 
 def _is_known(seen: Observed, claim: Object) -> bool:
     """Whether the address of a claim's server is known. A claim without a server of ours has no address."""
-    assert seen.look is not None
+    assert seen.view is not None
     ports = seen.ports.get(claim["metadata"]["name"])
     if ports is None:
         return not label(claim, OWNER).startswith(f"{SERVER_KIND.kind.lower()}.")
-    return bool(ports) and seen.look.settled
+    return bool(ports) and seen.view.settled
 
 
 def assigned(seen: Observed, claims: Iterable[Object], has: Inventory, free: list[str]) -> dict[Key, str]:

@@ -65,41 +65,41 @@ def _report(
     seen: Observed, stage: Condition, actions: tuple[Action, ...] = (), requeue: float = POLL, **status: Any
 ) -> Plan:
     """Status fields that are not passed keep their values."""
-    ahead = (done(AUTHENTICATION),) if seen.look and stage.type != AUTHENTICATION else ()
+    ahead = (done(AUTHENTICATION),) if seen.view and stage.type != AUTHENTICATION else ()
     status["project"] = project(seen, record_of(seen.status))
     return keeping(seen.status, FIELDS, [*ahead, stage], actions, requeue, **status)
 
 
 def _serve(seen: Observed) -> Plan:
     assert seen.cloud is not None
-    assert seen.look is not None
-    if "floating-ip" in seen.look.unseen:
+    assert seen.view is not None
+    if "floating-ip" in seen.view.unseen:
         return Plan(updates(seen, {}), requeue=POLL)  # as often as claims are polled
     recorded = record_of(seen.status)
-    new = adoptable(seen, recorded, seen.look)
+    new = adoptable(seen, recorded, seen.view)
     has = inventory(seen, {**recorded, **dict(islice(new.items(), _space(seen, recorded)))})
     claims, free = servable(seen), has.free(seen.taken)
     due = assigned(seen, claims, has, free)
     used = {*seen.taken, *due.values()}
     lacking = len(claims) > len(due)
     futile = _futile(seen, has) if lacking else ""
-    parts = [part(slot, seen) for slot in kept(seen, has, used, lacking and not futile)]
-    found = plan_next(Owner(seen.cloud, seen.identity), parts, has.record, seen.look)
+    parts = [part(key, seen) for key in kept(seen, has, used, lacking and not futile)]
+    found = plan_next(Owner(seen.cloud, seen.identity), parts, has.record, seen.view)
     actions = (*updates(seen, due), *deleted_duplicates(seen, has), *found.calls)
     claimed = {str(each["spec"]["address"]) for each in seen.addresses}
-    lost = sorted(claimed - set(seen.found.given) - set(has.slots)) if seen.look.settled else []
+    lost = sorted(claimed - set(seen.found.given) - set(has.keys)) if seen.view.settled else []
     unusable = {*(seen.spec.get("preAllocatedFloatingIPs") or ())} - {*free, *used}
     unused = [*unusable_causes(has, unusable), *_surplus(len(recorded) + len(new) - len(has.record))]
     return _report(
         seen,
         _stage(seen, found, lost, futile, "; ".join(unused)),
         actions,
-        0.0 if any(isinstance(action, CloudCall | Apply) for action in actions) or found.lost else POLL,
+        0.0 if any(isinstance(action, CloudCall | Apply) for action in actions) or found.missing else POLL,
         claimedIPs=sorted({*claimed, *due.values()} - set(lost)),
         availableIPs=sorted(set(free) - set(due.values())),
         failedIPs=sorted({*lost, *unusable}),
         floatingIPNetwork=dict(seen.found.network),
-        **written({slot: id_ for slot, id_ in found.record.items() if slot not in found.lost}),
+        **written({key: id_ for key, id_ in found.record.items() if key not in found.missing}),
     )
 
 

@@ -16,7 +16,7 @@ GIVEN: ResourceKey = ("floating-ip", "")
 @dataclass(frozen=True)
 class Inventory:
     """record    the floating IPs of the pool
-    slots     address → slot of an existing floating IP in the record
+    keys      address → resource key of an existing floating IP in the record
     ips       address → floating IP that claims may get; the user's first
     attached  address → the port it is attached to
     ids       address → ids of the floating IPs with this address; several after an error in the cloud
@@ -24,7 +24,7 @@ class Inventory:
     """
 
     record: Mapping[ResourceKey, str]
-    slots: Mapping[str, ResourceKey]
+    keys: Mapping[str, ResourceKey]
     ips: Mapping[str, CloudResource]
     attached: Mapping[str, str]
     ids: Mapping[str, list[str]]
@@ -37,9 +37,9 @@ class Inventory:
 
 def inventory(seen: Observed, record: Mapping[ResourceKey, str]) -> Inventory:
     """The floating IPs in a record, and the user's. Only the project view contains their attachments."""
-    assert seen.look is not None
-    ours = {slot: resource for slot, id_ in record.items() if (resource := seen.look.get(slot, id_))}
-    given = [found for each in seen.found.given.values() if (found := seen.look.get(GIVEN, each.id))]
+    assert seen.view is not None
+    ours = {key: resource for key, id_ in record.items() if (resource := seen.view.get(key, id_))}
+    given = [found for each in seen.found.given.values() if (found := seen.view.get(GIVEN, each.id))]
     foreign = [each for each in given if each.mark and not is_of(each, seen.identity, record)]
     ips = {_address(each): each for each in (*(each for each in given if each not in foreign), *ours.values())}
     ids: dict[str, list[str]] = {}
@@ -47,7 +47,7 @@ def inventory(seen: Observed, record: Mapping[ResourceKey, str]) -> Inventory:
         ids.setdefault(_address(each), []).append(each.id)
     return Inventory(
         record,
-        {_address(resource): slot for slot, resource in ours.items()},
+        {_address(resource): key for key, resource in ours.items()},
         ips,
         {address: str(port) for address, each in ips.items() if (port := each.facts.get("port_id"))},
         ids,
@@ -61,13 +61,13 @@ def _address(resource: CloudResource) -> str:
 
 def kept(seen: Observed, has: Inventory, used: Collection[str], short: bool) -> list[ResourceKey]:
     """Slots to keep, and a new one if a claim lacks a floating IP."""
-    assert seen.look is not None
-    slots = list(has.record)
+    assert seen.view is not None
+    keys = list(has.record)
     if seen.spec.get("reclaimPolicy") == "Delete":
         needed = {*used, *has.attached, *(seen.spec.get("preAllocatedFloatingIPs") or ())}
-        idle = {slot for address, slot in has.slots.items() if address not in needed}
-        slots = [slot for slot in slots if slot not in idle]
-    return [*slots, unused(seen.identity, has.record, seen.look)] if short else slots
+        idle = {key for address, key in has.keys.items() if address not in needed}
+        keys = [key for key in keys if key not in idle]
+    return [*keys, unused(seen.identity, has.record, seen.view)] if short else keys
 
 
 def unusable_causes(has: Inventory, unusable: Collection[str]) -> list[str]:

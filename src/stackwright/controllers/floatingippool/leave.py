@@ -20,7 +20,7 @@ SHOWN = 20  # ids in an Event, whose message is limited to 1024 characters
 
 def _used(seen: Observed, given: Collection[str]) -> dict[str, str]:
     """Address created by the pool → the port it is attached to."""
-    facts = [thing.facts for thing in seen.look.things] if seen.look else []
+    facts = [thing.facts for thing in seen.view.things] if seen.view else []
     found = {str(each.get("floating_ip_address")): str(each["port_id"]) for each in facts if each.get("port_id")}
     return {ip: port for ip, port in found.items() if ip not in given}
 
@@ -50,7 +50,7 @@ def _left(seen: Observed, recorded: Collection[str]) -> str:
 
     A restored pool has recorded only the floating IPs that it needs, but all of them have its mark.
     """
-    things = seen.look.things if seen.look else ()
+    things = seen.view.things if seen.view else ()
     marked = (each.id for each in things if each.what == "floating-ip" and marked_by(each, seen.identity))
     ids = tuple(dict.fromkeys((*recorded, *marked)))
     more = f" and {len(ids) - SHOWN} more; the description of each has {prefix_of(seen.identity)}"

@@ -32,35 +32,39 @@ FIELDS: Mapping[str, Any] = {
 }  # fmt: skip
 
 
-def part(slot: ResourceKey, seen: Observed) -> DesiredResource:
+def part(resource_key: ResourceKey, seen: Observed) -> DesiredResource:
     text = shortened(f"Pool {'/'.join(key_of(seen.obj))}", TEXT)
     body = {"floating_network_id": seen.found.network["id"], "description": text}
-    return DesiredResource(slot, lambda _: body)
+    return DesiredResource(resource_key, lambda _: body)
 
 
-def adoptable(seen: Observed, record: Mapping[ResourceKey, str], look: ProjectView) -> dict[ResourceKey, str]:
+def adoptable(seen: Observed, record: Mapping[ResourceKey, str], view: ProjectView) -> dict[ResourceKey, str]:
     """Marked floating IPs that are not recorded, created by a crashed process or before the pool was restored.
 
-    The number of the slot cannot be derived from the mark, so the id of the floating IP becomes the name of its slot.
-    Floating IPs in use are first, then free ones.
+    The number in the resource key cannot be derived from the mark, so the id of the floating IP becomes the name in its
+    key. Floating IPs in use are first, then free ones.
     """
-    marks, ids = {mark(seen.identity, slot) for slot in record}, {*record.values()}
+    marks, ids = {mark(seen.identity, resource_key) for resource_key in record}, {*record.values()}
     used = {str(each["spec"]["address"]) for each in seen.addresses}.union(*seen.ports.values())
 
     def rank(thing: CloudResource) -> tuple[bool, bool, str]:
         address, port = thing.facts.get("floating_ip_address"), thing.facts.get("port_id")
         return address not in used and port not in used, bool(port), thing.id
 
-    ours = (t for t in look.things if t.what == "floating-ip" and marked_by(t, seen.identity))
+    ours = (t for t in view.things if t.what == "floating-ip" and marked_by(t, seen.identity))
     new = (t for t in ours if t.id not in ids and t.mark not in marks)
     return {("floating-ip", thing.id): thing.id for thing in sorted(new, key=rank)}
 
 
-def unused(uid: str, record: Mapping[ResourceKey, Any], look: ProjectView) -> ResourceKey:
-    """The slot with the first number that is neither recorded nor used in a mark."""
-    marks = {thing.mark for thing in look.things}
-    slots: Iterator[ResourceKey] = (("floating-ip", str(n)) for n in count())
-    return next(slot for slot in slots if slot not in record and mark(uid, slot) not in marks)
+def unused(uid: str, record: Mapping[ResourceKey, Any], view: ProjectView) -> ResourceKey:
+    """The resource key with the first number that is neither recorded nor used in a mark."""
+    marks = {thing.mark for thing in view.things}
+    resource_keys: Iterator[ResourceKey] = (("floating-ip", str(n)) for n in count())
+    return next(
+        resource_key
+        for resource_key in resource_keys
+        if resource_key not in record and mark(uid, resource_key) not in marks
+    )
 
 
 def ip_address(seen: Observed, claim: Object, address: str) -> Object:

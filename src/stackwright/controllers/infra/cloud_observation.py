@@ -31,7 +31,7 @@ class CloudObservation:
     origin   where the object was first observed; see the module `origin`
     moved    UID of an object that comes from another cluster or from a backup; empty for others
     cloud    None while the credentials are not known
-    failure  why the request to the cloud failed; `look` is None then
+    failure  why the request to the cloud failed; `view` is None then
     after    seconds until the next attempt, if the cloud specifies them
     """
 
@@ -44,7 +44,7 @@ class CloudObservation:
     moved: str = ""
     cloud: CloudRef | None = None
     failure: Condition | None = None
-    look: ProjectView | None = None
+    view: ProjectView | None = None
     after: float | None = None
 
     @property
@@ -81,16 +81,16 @@ class CloudObservation:
 S = TypeVar("S", bound=CloudObservation)
 
 
-def with_view(seen: S, look: ProjectView, record: Mapping[Any, Any]) -> S:
+def with_view(seen: S, view: ProjectView, record: Mapping[Any, Any]) -> S:
     """Add the view of the project, or BlockedOtherProject if the credentials are for another project than the record's.
 
     In another project all recorded resources would seem deleted; they would be created again or left behind.
     """
     was = str(seen.status.get("project") or "")
-    if record and was and look.place and _elsewhere(was, look.place):
-        text = f"spec.identityRef selects project {look.place}, but the resources of this object are in project {was}"
+    if record and was and view.place and _elsewhere(was, view.place):
+        text = f"spec.identityRef selects project {view.place}, but the resources of this object are in project {was}"
         return with_error(seen, TerminalCloudError(Reason.OTHER_PROJECT, f"{text}: set credentials of that project"))
-    return replace(seen, look=look)
+    return replace(seen, view=view)
 
 
 def _elsewhere(one: str, other: str) -> bool:
@@ -102,7 +102,7 @@ def _elsewhere(one: str, other: str) -> bool:
 def project(seen: CloudObservation, record: Mapping[Any, Any]) -> str:
     """The project that contains, or will contain, the resources; for the status."""
     was = str(seen.status.get("project") or "")
-    return was if record and was else (seen.look.place if seen.look else "") or was
+    return was if record and was else (seen.view.place if seen.view else "") or was
 
 
 def with_error(seen: S, error: TransientCloudError | TerminalCloudError) -> S:

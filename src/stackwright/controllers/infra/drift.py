@@ -19,18 +19,18 @@ from stackwright.core.plan import Action, Object, Warn
 def corrections(owner: Owner, parts: Iterable[DesiredResource], found: Progress) -> Iterator[CloudCall]:
     """Updates of changed resources. The body of a part uses the recorded ids; the view may lack some resources."""
     for part in parts:
-        thing = found.things.get(part.slot)
-        if thing is None or not TYPES[part.slot[0]].compared:
+        thing = found.existing.get(part.resource_key)
+        if thing is None or not TYPES[part.resource_key[0]].compared:
             continue
         if changed := _differs(part.body(found.record), thing):
-            yield owner.call("update", part.slot, id=thing.id, body=changed, why="differs from the spec")
+            yield owner.call("update", part.resource_key, id=thing.id, body=changed, why="differs from the spec")
 
 
-def unmanaged_rules(owner: Owner, found: Progress, look: ProjectView) -> Iterator[CloudCall]:
+def unmanaged_rules(owner: Owner, found: Progress, view: ProjectView) -> Iterator[CloudCall]:
     """Deletions of rules that other clients added to our security groups."""
-    ours = {(thing.what, thing.id) for thing in found.things.values()}
+    ours = {(thing.what, thing.id) for thing in found.existing.values()}
     known = {(what, id_) for (what, _), id_ in found.record.items()}
-    for thing in look.things:
+    for thing in view.things:
         what, field = TYPES[thing.what].parent or ("", "")
         if (what, thing.facts.get(field)) not in ours or (thing.what, thing.id) in known or marked_by(thing, owner.uid):
             continue
@@ -42,7 +42,7 @@ def with_event(obj: Object, calls: tuple[CloudCall, ...]) -> tuple[Action, ...]:
     if not calls:
         return ()
     what = "; ".join(
-        f"{' '.join(filter(None, call.slot))} ({', '.join(sorted(call.body)) or 'removed'})"
+        f"{' '.join(filter(None, call.resource_key))} ({', '.join(sorted(call.body)) or 'removed'})"
         for call in limit_deletions(calls)
     )
     return (*calls, Warn(obj, "SetBack", f"Restored the state of the spec: {what}"))

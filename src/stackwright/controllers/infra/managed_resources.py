@@ -1,6 +1,6 @@
 """The next step of creating or deleting the OpenStack resources of an object. Pure.
 
-All kinds with OpenStack resources use it. Each resource has a slot. A step either records resources that exist already
+All kinds with OpenStack resources use it. Each resource has a key. A step either records resources that exist already
 or creates one resource, whose id is in the status before the next step begins. Deletion needs no spec: it only uses
 the record and the marks, and never creates anything.
 """
@@ -30,7 +30,7 @@ from stackwright.core.plan import Key
 Record = Mapping[ResourceKey, str]
 Others = Sequence[
     tuple[ResourceKey, CloudResource, bool]
-]  # slot, another resource with its mark, whether it is kept because it may not be a duplicate
+]  # key, another resource with its mark, whether it is kept because it may not be a duplicate
 TWICE = 300.0  # seconds; maximum difference of the creation times of a resource and its duplicate
 
 
@@ -56,7 +56,7 @@ class DesiredResource:
     after  returns why the resource cannot be created yet, from the existing resources of the parts before it
     """
 
-    slot: ResourceKey
+    resource_key: ResourceKey
     body: Callable[[Mapping[ResourceKey, Any]], Mapping[str, Any]]
     after: Callable[[Mapping[ResourceKey, CloudResource]], str] = lambda things: ""
     user_data: tuple[Key, str] | None = None
@@ -67,16 +67,16 @@ class Owner:
     cloud: CloudRef
     uid: str
 
-    def call(self, do: Any, slot: ResourceKey, **more: Any) -> CloudCall:
-        return CloudCall(self.cloud, do, slot, self.uid, **more)
+    def call(self, do: Any, key: ResourceKey, **more: Any) -> CloudCall:
+        return CloudCall(self.cloud, do, key, self.uid, **more)
 
 
 @dataclass(frozen=True)
 class Progress:
     """record     record after the calls, with a PendingId for each resource they create
     calls      calls to execute; at most one creates a resource
-    lost       slots whose recorded resource no longer exists; they are still in the record
-    things     slot → resource, for all recorded resources that exist
+    missing    keys whose recorded resource no longer exists; they are still in the record
+    existing   key → resource, for all recorded resources that exist
     wait       why nothing can be created yet although a resource is missing
     waits_for  the resources whose deletion the step waits for
     ambiguous  volumes of which exactly one is ours but it is unknown which; the step waits for a user to resolve this
@@ -87,8 +87,8 @@ class Progress:
 
     record: Mapping[ResourceKey, Any]
     calls: tuple[CloudCall, ...] = ()
-    lost: tuple[ResourceKey, ...] = ()
-    things: Mapping[ResourceKey, CloudResource] = field(default_factory=dict)
+    missing: tuple[ResourceKey, ...] = ()
+    existing: Mapping[ResourceKey, CloudResource] = field(default_factory=dict)
     wait: str = ""
     waits_for: Wait | None = None
     ambiguous: tuple[CloudResource, ...] = ()
@@ -103,61 +103,61 @@ class Progress:
         return f"{text}: {names}" if names else ""
 
     @property
-    def whole(self) -> bool:
-        return not (self.calls or self.lost or self.wait)
+    def complete(self) -> bool:
+        return not (self.calls or self.missing or self.wait)
 
 
-def plan_next(owner: Owner, parts: Sequence[DesiredResource], record: Record, look: ProjectView) -> Progress:
+def plan_next(owner: Owner, parts: Sequence[DesiredResource], record: Record, view: ProjectView) -> Progress:
     """The next step towards all parts, in their order. Lost resources are reported and prevent further steps.
 
-    Recorded resources that are no longer a part are deleted last, and are not reported as lost.
+    Recorded resources that are no longer a part are deleted last, and are not reported as missing.
     """
     known: dict[ResourceKey, Any] = dict(record)
-    things: dict[ResourceKey, CloudResource] = {}
-    for slot, id_ in record.items():
-        if (thing := look.get(slot, id_)) is not None and not is_gone(thing):
-            things[slot] = thing
-    lost = tuple(slot for slot in record if slot not in things and slot[0] not in look.unseen)
-    others = _others(owner, record, look)
-    wanted = {part.slot for part in parts}
-    if look.settled:
-        copied = {slot for slot, thing, is_kept in others if is_kept and TYPES[thing.what].copied}
-        for slot in [slot for slot in lost if slot not in wanted and slot not in copied]:
-            del known[slot]
-        lost = tuple(slot for slot in lost if slot in wanted)
+    existing: dict[ResourceKey, CloudResource] = {}
+    for key, id_ in record.items():
+        if (thing := view.get(key, id_)) is not None and not is_gone(thing):
+            existing[key] = thing
+    missing = tuple(key for key in record if key not in existing and key[0] not in view.unseen)
+    others = _others(owner, record, view)
+    wanted = {part.resource_key for part in parts}
+    if view.settled:
+        copied = {key for key, thing, is_kept in others if is_kept and TYPES[thing.what].copied}
+        for key in [key for key in missing if key not in wanted and key not in copied]:
+            del known[key]
+        missing = tuple(key for key in missing if key in wanted)
     ambiguous: tuple[CloudResource, ...] = ()
     for part in parts:  # adopt resources with a mark and no record; they may depend on lost ones
-        if part.slot not in known and (
-            found := [t for t in look.marked(owner.uid, part.slot) if _fits(t, part, known)]
+        if part.resource_key not in known and (
+            found := [t for t in view.marked(owner.uid, part.resource_key) if _fits(t, part, known)]
         ):
             if _ambiguous(found):
                 ambiguous += tuple(found)
             else:
-                known[part.slot], things[part.slot] = found[0].id, found[0]
-    if lost and not look.certain:
-        return Progress(known, things=things, wait="Checking that no resource is missing")
+                known[part.resource_key], existing[part.resource_key] = found[0].id, found[0]
+    if missing and not view.certain:
+        return Progress(known, existing=existing, wait="Checking that no resource is missing")
     twins = _twins(owner, [(s, t, is_kept and (s in wanted or TYPES[t.what].copied)) for s, t, is_kept in others])
     originals = tuple(t for s, t, is_kept in others if is_kept and s in wanted and not TYPES[t.what].copied)
-    if lost or twins:
-        return Progress(known, twins, lost, things)
+    if missing or twins:
+        return Progress(known, twins, missing, existing)
     if ambiguous:
         what, ids = ambiguous[0].what, ", ".join(thing.id for thing in ambiguous)
         wait = f"Several {what}s have the mark of this server, and which one belongs to it is unknown: {ids}"
-        return Progress(known, things=things, wait=wait, ambiguous=ambiguous)
+        return Progress(known, existing=existing, wait=wait, ambiguous=ambiguous)
     for part in parts:
-        if part.slot in known:
+        if part.resource_key in known:
             continue
-        if not look.certain:
-            return Progress(known, things=things, wait="Checking for resources of earlier requests")
+        if not view.certain:
+            return Progress(known, existing=existing, wait="Checking for resources of earlier requests")
         if originals:
-            unclear = Progress(known, things=things, originals=originals)
+            unclear = Progress(known, existing=existing, originals=originals)
             return replace(unclear, wait=unclear.note)
-        if wait := part.after(things):
-            return Progress(known, things=things, wait=wait)
-        call = owner.call("create", part.slot, body=part.body(known), user_data=part.user_data)
-        return Progress({**known, part.slot: PendingId(part.slot)}, (call,), things=things)
-    calls = _surplus(owner, parts, known, things)
-    return Progress(known, calls, things=things, originals=originals)
+        if wait := part.after(existing):
+            return Progress(known, existing=existing, wait=wait)
+        call = owner.call("create", part.resource_key, body=part.body(known), user_data=part.user_data)
+        return Progress({**known, part.resource_key: PendingId(part.resource_key)}, (call,), existing=existing)
+    calls = _surplus(owner, parts, known, existing)
+    return Progress(known, calls, existing=existing, originals=originals)
 
 
 def _fits(thing: CloudResource, part: DesiredResource, known: Record) -> bool:
@@ -176,39 +176,39 @@ def _surplus(
     owner: Owner,
     parts: Sequence[DesiredResource],
     known: dict[ResourceKey, Any],
-    things: Mapping[ResourceKey, CloudResource],
+    existing: Mapping[ResourceKey, CloudResource],
 ) -> tuple[CloudCall, ...]:
     """Deletions of recorded resources that are no longer a part, newest first. They stay in the record until gone.
 
-    A resource that is also a part under another slot, such as a rule in a new notation, is kept and only its old
-    slot leaves the record.
+    A resource that is also a part under another key, such as a rule in a new notation, is kept and only its old key
+    leaves the record.
     """
-    wanted = {part.slot for part in parts}
-    kept = {(slot[0], id_) for slot, id_ in known.items() if slot in wanted}
-    for slot in [slot for slot, id_ in known.items() if slot not in wanted and (slot[0], id_) in kept]:
-        del known[slot]
-    due = [slot for slot in reversed(known) if slot not in wanted]
-    calls = (remove(owner, slot, things[slot]) for slot in due if slot in things)
+    wanted = {part.resource_key for part in parts}
+    kept = {(key[0], id_) for key, id_ in known.items() if key in wanted}
+    for key in [key for key, id_ in known.items() if key not in wanted and (key[0], id_) in kept]:
+        del known[key]
+    due = [key for key in reversed(known) if key not in wanted]
+    calls = (remove(owner, key, existing[key]) for key in due if key in existing)
     return tuple(call for call in calls if call is not None)
 
 
 def _twins(owner: Owner, others: Others) -> tuple[CloudCall, ...]:
     """Deletions of duplicates, which exist because a create request succeeded although it seemed to fail."""
-    calls = (remove(owner, slot, thing, DUPLICATE) for slot, thing, is_kept in others if not is_kept)
+    calls = (remove(owner, key, thing, DUPLICATE) for key, thing, is_kept in others if not is_kept)
     return tuple(call for call in calls if call is not None)
 
 
-def _others(owner: Owner, record: Record, look: ProjectView) -> Others:
-    """Resources with the mark of a slot for which another resource is recorded, and whether to keep each of them.
+def _others(owner: Owner, record: Record, view: ProjectView) -> Others:
+    """Resources with the mark of a key for which another resource is recorded, and whether to keep each of them.
 
     A volume is kept if it may be a copy by another client, any other resource if it may be the original.
     """
-    wanted = {mark(owner.uid, slot): (slot, look.get(slot, id_)) for slot, id_ in record.items()}
+    wanted = {mark(owner.uid, key): (key, view.get(key, id_)) for key, id_ in record.items()}
     found = []
-    for thing in look.things:
-        slot, ours = wanted.get(thing.mark, (None, None))
-        if slot and record[slot] != thing.id and not is_gone(thing):
-            found.append((slot, thing, (_is_copy if TYPES[thing.what].copied else _is_original)(thing, ours)))
+    for thing in view.things:
+        key, ours = wanted.get(thing.mark, (None, None))
+        if key and record[key] != thing.id and not is_gone(thing):
+            found.append((key, thing, (_is_copy if TYPES[thing.what].copied else _is_original)(thing, ours)))
     return found
 
 
@@ -251,28 +251,28 @@ def _ambiguous(found: Sequence[CloudResource]) -> bool:
     return len(found) > 1 and TYPES[found[0].what].copied and not found[0].facts.get(ANSWERED)
 
 
-def plan_removal(owner: Owner, record: Record, look: ProjectView) -> Progress:
+def plan_removal(owner: Owner, record: Record, view: ProjectView) -> Progress:
     """The next step of deleting all recorded or marked resources, by type in the order of `deletion_order`.
 
     Duplicates are deleted before the recorded resource, and copies of volumes by other clients are kept. The record is
     kept until then, because it distinguishes them. Without a record, all volumes that share a mark are kept: deleting
     them would delete ours and every copy.
     """
-    others = _others(owner, record, look)
+    others = _others(owner, record, view)
     if twins := _twins(owner, others):
         return _until_gone(record, twins, "duplicates")
-    kept_for = {(t.what, t.id): slot for slot, t, is_kept in others if is_kept and TYPES[t.what].copied}
-    copies, copied = kept_for.keys() | _several(owner, record, look), set(kept_for.values())
-    names = {(slot[0], id_): slot for slot, id_ in record.items()}
-    found = {(t.what, t.id): t for t in look.things if not is_gone(t)}
+    kept_for = {(t.what, t.id): key for key, t, is_kept in others if is_kept and TYPES[t.what].copied}
+    copies, copied = kept_for.keys() | _several(owner, record, view), set(kept_for.values())
+    names = {(key[0], id_): key for key, id_ in record.items()}
+    found = {(t.what, t.id): t for t in view.things if not is_gone(t)}
     left = {key: t for key, t in found.items() if key in names or (marked_by(t, owner.uid) and key not in copies)}
-    kept = {slot: id_ for slot, id_ in record.items() if (slot[0], id_) in left or slot in copied or not look.certain}
+    kept = {key: id_ for key, id_ in record.items() if (key[0], id_) in left or key in copied or not view.certain}
     for what in deletion_order():
         if due := [thing for thing in left.values() if thing.what == what]:
             calls = (remove(owner, names.get((what, t.id), (what, t.name)), t) for t in due)
             return _until_gone(kept, tuple(call for call in calls if call is not None), _named(due))
     remaining = tuple(thing for key, thing in found.items() if key in copies)
-    return Progress(kept, wait="" if look.certain else "Checking for remaining resources", copies=remaining)
+    return Progress(kept, wait="" if view.certain else "Checking for remaining resources", copies=remaining)
 
 
 def _until_gone(record: Record, calls: tuple[CloudCall, ...], what: str) -> Progress:
@@ -280,19 +280,19 @@ def _until_gone(record: Record, calls: tuple[CloudCall, ...], what: str) -> Prog
     return Progress(record, calls, wait=f"Waiting for {wait}", waits_for=wait)
 
 
-def _several(owner: Owner, record: Record, look: ProjectView) -> set[tuple[str, str]]:
+def _several(owner: Owner, record: Record, view: ProjectView) -> set[tuple[str, str]]:
     """Volumes that share a mark without a record; one of them is ours."""
-    known = {mark(owner.uid, slot) for slot in record}
-    copied = [t for t in look.things if TYPES[t.what].copied]
+    known = {mark(owner.uid, key) for key in record}
+    copied = [t for t in view.things if TYPES[t.what].copied]
     marks = Counter(t.mark for t in copied if marked_by(t, owner.uid))
     return {(t.what, t.id) for t in copied if marks[t.mark] > 1 and t.mark not in known}
 
 
-def remove(owner: Owner, slot: ResourceKey, thing: CloudResource, why: str = "") -> CloudCall | None:
+def remove(owner: Owner, key: ResourceKey, thing: CloudResource, why: str = "") -> CloudCall | None:
     """The call that deletes a resource; None if its deletion is in progress."""
     if str(thing.facts.get("task_state") or thing.state).lower() in ("deleting", "soft-deleting"):
         return None
-    return owner.call("delete", slot, id=thing.id, why=why)
+    return owner.call("delete", key, id=thing.id, why=why)
 
 
 def _named(things: list[CloudResource]) -> str:

@@ -68,11 +68,11 @@ def resolving(clouds: Clouds, resolve: Resolve) -> Callable[[R, CloudRef], Await
 
 
 def viewing(
-    clouds: Clouds, asker: Callable[[S], Subscription], record_of: Callable[[Mapping[str, Any]], Record]
+    clouds: Clouds, subscription: Callable[[S], Subscription], record_of: Callable[[Mapping[str, Any]], Record]
 ) -> Callable[[S, CloudRef], Awaitable[S]]:
     """A step that subscribes an object and adds the view of its project."""
 
     async def step(seen: S, cloud: CloudRef) -> S:
-        return with_view(seen, await look(clouds, cloud, asker(seen)), record_of(seen.status))
+        return with_view(seen, await look(clouds, cloud, subscription(seen)), record_of(seen.status))
 
     return step

@@ -38,11 +38,11 @@ def tear_down(
     lost = seen.failure is not None and seen.failure.type == AUTHENTICATION
     if policy == "Orphan" or (policy == "Detach" and lost):
         return _detached(kind, seen, record)
-    if seen.failure or seen.look is None or seen.cloud is None:
+    if seen.failure or seen.view is None or seen.cloud is None:
         stage = _held(seen.failure, out or _way_out(lost))
         return deletion_plan(stage, _status(seen, written(record)), requeue=seen.after or POLL)
-    found = plan_removal(Owner(seen.cloud, seen.identity), *_without(record, seen.look, keeps))
-    if not found.whole:
+    found = plan_removal(Owner(seen.cloud, seen.identity), *_without(record, seen.view, keeps))
+    if not found.complete:
         stage = Condition(DELETED, False, "Deleting", found.wait, found.waits_for)
         return deletion_plan(stage, _status(seen, written(found.record)), found.calls)
     left = ", ".join(f"{thing.what} {thing.id}" for thing in found.copies)
@@ -63,10 +63,10 @@ def _status(seen: CloudObservation, written: Mapping[str, Any]) -> dict[str, Any
     return {**kept, **({"ready": False} if "ready" in seen.status else {}), **written}
 
 
-def _without(record: Record, look: ProjectView, keeps: Collection[str]) -> tuple[Record, ProjectView]:
-    kept = {(thing.what, thing.id) for thing in look.things if thing.facts.get("floating_ip_address") in keeps}
-    things = tuple(thing for thing in look.things if (thing.what, thing.id) not in kept)
-    return {slot: id_ for slot, id_ in record.items() if (slot[0], id_) not in kept}, replace(look, things=things)
+def _without(record: Record, view: ProjectView, keeps: Collection[str]) -> tuple[Record, ProjectView]:
+    kept = {(thing.what, thing.id) for thing in view.things if thing.facts.get("floating_ip_address") in keeps}
+    things = tuple(thing for thing in view.things if (thing.what, thing.id) not in kept)
+    return {key: id_ for key, id_ in record.items() if (key[0], id_) not in kept}, replace(view, things=things)
 
 
 def _way_out(lost: bool) -> str:

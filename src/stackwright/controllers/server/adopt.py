@@ -40,26 +40,30 @@ def adopt(
     flavor = server.facts.get("flavor")
     if spec.get("flavor") and flavor and flavor != spec["flavor"]:
         return Adoption(problem=f"its flavor is {flavor}")
-    asks = {part.slot: _question(name, part.slot, server.id) for part in parts if part.slot != SERVER_KEY}
+    asks = {
+        part.resource_key: _question(name, part.resource_key, server.id)
+        for part in parts
+        if part.resource_key != SERVER_KEY
+    }
     if missing := tuple(asked for asked in asks.values() if asked not in answers):
         return Adoption(missing=missing)
     found: dict[ResourceKey, str] = {}
-    for slot, asked in asks.items():
-        port = found.get(("port", slot[1]), "")
+    for key, asked in asks.items():
+        port = found.get(("port", key[1]), "")
         there = [thing.id for thing in answers[asked] if _is_of(thing, server, port)]
         if len(there) != 1:
-            return Adoption(problem=f"it has no {slot[0]} {dict(asked.where)['name']}")
-        found[slot] = there[0]
+            return Adoption(problem=f"it has no {key[0]} {dict(asked.where)['name']}")
+        found[key] = there[0]
     return Adoption({**found, SERVER_KEY: server.id})
 
 
-def _question(name: str, slot: ResourceKey, server: str) -> Query:
-    match slot:
+def _question(name: str, key: ResourceKey, server: str) -> Query:
+    match key:
         case ("port", port):
             return query("port", name=port, device_id=server)
         case ("volume", device):
             return query("volume", name=f"{name}-{device}")
-    return query(slot[0], name=slot[1])
+    return query(key[0], name=key[1])
 
 
 def _is_of(thing: CloudResource, server: CloudResource, port: str) -> bool:

@@ -58,7 +58,7 @@ def _report(
     seen: Observed, *stages: Condition, actions: tuple[Action, ...] = (), requeue: float | None = None, **status: Any
 ) -> Plan:
     """Status fields that are not passed keep their values."""
-    login = () if any(stage.type == AUTHENTICATION for stage in stages) or not seen.look else (done(AUTHENTICATION),)
+    login = () if any(stage.type == AUTHENTICATION for stage in stages) or not seen.view else (done(AUTHENTICATION),)
     every = (*login, *stages)
     status["project"] = project(seen, record_of(seen.status))
     return keeping(seen.status, FIELDS, every, actions, requeue, **status)
@@ -77,17 +77,17 @@ def _resolve(seen: Observed) -> Plan:
 
 def _make(seen: Observed, resolved: Mapping[str, Any]) -> Plan:
     assert seen.cloud is not None
-    assert seen.look is not None
-    if SERVER_KEY[0] in seen.look.unseen:
+    assert seen.view is not None
+    if SERVER_KEY[0] in seen.view.unseen:
         return Plan(requeue=POLL)  # no condition to report: the first list is still loading
     owner, before = Owner(seen.cloud, seen.identity), record_of(seen.status)
     wanted = list(parts(key_of(seen.obj), seen.spec, resolved))
-    found = plan_next(owner, wanted, before, seen.look)
-    if found.lost:
+    found = plan_next(owner, wanted, before, seen.view)
+    if found.missing:
         return _lost(seen, owner, found)
-    if seen.known and not found.wait and SERVER_KEY not in found.things:
+    if seen.known and not found.wait and SERVER_KEY not in found.existing:
         return _unknown(seen, before)
-    if found.whole:
+    if found.complete:
         return _running(seen, owner, wanted, found)
     if found.ambiguous:
         text = f"{found.wait}; remove {METADATA_KEY} from the metadata of the others"
@@ -96,10 +96,12 @@ def _make(seen: Observed, resolved: Mapping[str, Any]) -> Plan:
     if found.originals:
         return _progress(seen, blocked(RESOURCES, "ResourceAmbiguous", found.note), found.record, requeue=DRIFT)
     if found.wait:
-        failed = any(each.what == "volume" and "error" in each.state for each in found.things.values())
+        failed = any(each.what == "volume" and "error" in each.state for each in found.existing.values())
         reason = "VolumeError" if failed else "Waiting"
         return _progress(seen, waiting(RESOURCES, found.wait, reason), found.record, requeue=POLL)
-    stage = waiting(RESOURCES, f"Creating {found.calls[0].slot[0]} {found.calls[0].slot[1]}".rstrip(), "Applying")
+    stage = waiting(
+        RESOURCES, f"Creating {found.calls[0].resource_key[0]} {found.calls[0].resource_key[1]}".rstrip(), "Applying"
+    )
     return _progress(seen, stage, found.record, actions=found.calls, requeue=0.0)
 
 
@@ -110,9 +112,9 @@ def _progress(seen: Observed, stage: Condition, record: Mapping[ResourceKey, Any
 
 
 def _running(seen: Observed, owner: Owner, wanted: Sequence[DesiredResource], found: Progress) -> Plan:
-    assert seen.look is not None
-    server = found.things[SERVER_KEY]
-    if gone := detached(found.things):
+    assert seen.view is not None
+    server = found.existing[SERVER_KEY]
+    if gone := detached(found.existing):
         return _attached(seen, owner, found, gone)
     state, pool = state_of(server), pooled(seen, owner, found)
     calls = tuple(corrections(owner, wanted, found)) if state.status else ()
@@ -125,7 +127,7 @@ def _running(seen: Observed, owner: Owner, wanted: Sequence[DesiredResource], fo
         requeue=DRIFT if ready else POLL,
         ready=ready,
         instanceState=server.state,
-        addresses=addresses(found.things, seen.look),
+        addresses=addresses(found.existing, seen.view),
         **written(found.record),
     )  # fmt: skip
 
@@ -144,27 +146,25 @@ def _attached(seen: Observed, owner: Owner, found: Progress, gone: Mapping[Resou
     names = ", ".join(f"{what} {name}" for what, name in gone)
     stage = waiting(RESOURCES, f"Another client detached {names}; the operator attaches it again", "Detached")
     body = next(iter(gone.values()))
-    call = owner.call("update", SERVER_KEY, id=found.things[SERVER_KEY].id, body=body, why="was detached")
+    call = owner.call("update", SERVER_KEY, id=found.existing[SERVER_KEY].id, body=body, why="was detached")
     return _progress(seen, stage, found.record, actions=with_event(seen.obj, (call,)), requeue=POLL)
 
 
 def _lost(seen: Observed, owner: Owner, found: Progress) -> Plan:
     """Without a server, lost resources were unused and are recreated; otherwise spec.recreatePolicy decides."""
-    left = {slot: id_ for slot, id_ in found.record.items() if slot not in found.lost}
+    left = {key: id_ for key, id_ in found.record.items() if key not in found.missing}
     making = waiting(RESOURCES, "Recreating resources that another client deleted", "Applying")
     if SERVER_KEY not in found.record:
         return _progress(seen, making, left, requeue=0.0)
     if seen.known or seen.spec.get("recreatePolicy") != "Always":
         return _report_lost(seen, found)
     # Delete the server first, because it uses the others. Volumes belong to one server; ports keep their addresses.
-    due = [slot for slot in found.things if slot == SERVER_KEY] or [
-        slot for slot in found.things if slot[0] == "volume"
-    ]
+    due = [key for key in found.existing if key == SERVER_KEY] or [key for key in found.existing if key[0] == "volume"]
     if due:
-        calls = (remove(owner, slot, found.things[slot], "recreated") for slot in due)
+        calls = (remove(owner, key, found.existing[key], "recreated") for key in due)
         actions = tuple(call for call in calls if call is not None)
         return _progress(seen, making, found.record, actions=actions, requeue=POLL)
-    return _progress(seen, making, {slot: id_ for slot, id_ in left.items() if slot != SERVER_KEY}, requeue=0.0)
+    return _progress(seen, making, {key: id_ for key, id_ in left.items() if key != SERVER_KEY}, requeue=0.0)
 
 
 def _unknown(seen: Observed, before: Record) -> Plan:
@@ -183,11 +183,11 @@ def _unknown(seen: Observed, before: Record) -> Plan:
 
 
 def _report_lost(seen: Observed, found: Progress) -> Plan:
-    names = ", ".join(f"{what} {name}".rstrip() for what, name in found.lost)
+    names = ", ".join(f"{what} {name}".rstrip() for what, name in found.missing)
     out = REPLACE if seen.known else RECREATE
     text = f"Another client deleted {names}; {out}"
     there = {"ready": False, **written(found.record)}
-    if SERVER_KEY in found.lost:
+    if SERVER_KEY in found.missing:
         stages = done(RESOLVED), blocked(INSTANCE, "InstanceNotFound", text)
         return _report(seen, *stages, requeue=DRIFT, instanceState="DELETED", addresses=[], **there)
     return _report(seen, done(RESOLVED), blocked(RESOURCES, "ResourceNotFound", text), requeue=DRIFT, **there)

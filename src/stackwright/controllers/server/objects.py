@@ -34,11 +34,14 @@ def port_slots(resolved: Mapping[str, Any]) -> list[ResourceKey]:
 def parts(key: Key, spec: Mapping[str, Any], resolved: Mapping[str, Any]) -> Iterator[DesiredResource]:
     """Ports with their trunks, volumes, and then the server."""
     for port in resolved["ports"]:
-        slot: ResourceKey = ("port", str(port["name"]))
-        yield DesiredResource(slot, lambda _, port=port: port_body(port))  # type: ignore[misc]
+        port_key: ResourceKey = ("port", str(port["name"]))
+        yield DesiredResource(port_key, lambda _, port=port: port_body(port))  # type: ignore[misc]
         if port.get("trunk"):
             body = {"name": port["name"], "tags": port.get("tags") or []}
-            yield DesiredResource(("trunk", slot[1]), lambda ids, slot=slot, body=body: {**body, "port_id": ids[slot]})  # type: ignore[misc]
+            yield DesiredResource(
+                ("trunk", port_key[1]),
+                lambda ids, port_key=port_key, body=body: {**body, "port_id": ids[port_key]},  # type: ignore[misc]
+            )
     zone = spec.get("availabilityZone")
     for device in volumes(spec):
         body = volume_body(f"{key[1]}-{device['name']}", device, zone)

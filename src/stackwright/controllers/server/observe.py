@@ -114,8 +114,8 @@ async def _known(reader: Reader, obj: Object) -> str:
 
 
 async def _adopting(clouds: Clouds, seen: Observed, cloud: CloudRef, resolved: Mapping[str, Any]) -> Observed:
-    assert seen.look is not None
-    server = seen.look.get(SERVER_KEY, seen.known) if seen.known and SERVER_KEY not in record_of(seen.status) else None
+    assert seen.view is not None
+    server = seen.view.get(SERVER_KEY, seen.known) if seen.known and SERVER_KEY not in record_of(seen.status) else None
     if server is None or is_gone(server) or marked_by(server, seen.identity):
         return seen
     key = key_of(seen.obj)

@@ -38,14 +38,14 @@ def pooled(seen: Observed, owner: Owner, found: Progress) -> tuple[Condition, tu
         return waiting_for(POOLED, f"an earlier {named}", reason="NameTaken", gone=True), ()
     if not seen.pool.address:
         return _unserved(claim, f"pool {reference['name']} to serve {named}"), ()
-    assert seen.look is not None
-    if "floating-ip" in seen.look.unseen:
+    assert seen.view is not None
+    if "floating-ip" in seen.view.unseen:
         return done(POOLED), ()
     port = found.record[port_slots(seen.status["resolved"])[0]]
-    at_port = (each for each in seen.look.things if each.facts.get("port_id") == port)
+    at_port = (each for each in seen.view.things if each.facts.get("port_id") == port)
     if any(each.facts.get("floating_ip_address") == seen.pool.address for each in at_port):
         return done(POOLED), ()
-    thing = seen.look.get(SLOT, seen.pool.id)
+    thing = seen.view.get(SLOT, seen.pool.id)
     if thing is None:
         return waiting(POOLED, f"Floating IP {seen.pool.address} does not exist in this cloud", "DependencyFailed"), ()
     if thing.facts.get("port_id", port) == port:

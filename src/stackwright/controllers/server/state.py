@@ -43,11 +43,11 @@ def detached(things: Mapping[ResourceKey, CloudResource]) -> dict[ResourceKey, d
     networks = (server.facts["addresses"] or {}).values()
     macs = {str(entry.get("OS-EXT-IPS-MAC:mac_addr")) for entries in networks for entry in entries}
     lost: dict[ResourceKey, dict[str, str]] = {}
-    for slot, thing in things.items():
+    for resource_key, thing in things.items():
         if thing.what == "volume" and thing.id not in server.facts.get("volumes", (thing.id,)):
-            lost[slot] = {ADD_VOLUME: thing.id}
+            lost[resource_key] = {ADD_VOLUME: thing.id}
         if thing.what == "port" and thing.facts.get("device_id") != server.id and _has_address(thing, macs):
-            lost[slot] = {ADD_PORT: thing.id}
+            lost[resource_key] = {ADD_PORT: thing.id}
     return lost
 
 
@@ -57,7 +57,7 @@ def _has_address(port: CloudResource, others: set[str]) -> bool:
     return bool(port.facts.get("fixed_ips") and mac and mac not in others)
 
 
-def addresses(things: Mapping[ResourceKey, CloudResource], look: ProjectView) -> list[dict[str, str]]:
+def addresses(things: Mapping[ResourceKey, CloudResource], view: ProjectView) -> list[dict[str, str]]:
     """The addresses as in a Node: internal ones by network, IPv4 first, then floating IPs, then the name.
 
     If Nova reports no addresses, those of the ports are used: Nova is not polled immediately after each build. Neutron
@@ -65,7 +65,7 @@ def addresses(things: Mapping[ResourceKey, CloudResource], look: ProjectView) ->
     """
     server = things[SERVER_KEY]
     by_network: Mapping[str, Any] = server.facts.get("addresses") or _of_ports(things)
-    found: dict[str, list[str]] = {"InternalIP": [], "ExternalIP": _floating(things, look)}
+    found: dict[str, list[str]] = {"InternalIP": [], "ExternalIP": _floating(things, view)}
     for name in sorted(by_network):
         for entry in sorted(by_network[name], key=lambda entry: (entry.get("version", 4), entry["addr"])):
             found[KINDS[entry.get("OS-EXT-IPS:type", "fixed")]].append(entry["addr"])
@@ -73,10 +73,10 @@ def addresses(things: Mapping[ResourceKey, CloudResource], look: ProjectView) ->
     return [*listed, {"type": "InternalDNS", "address": server.name}] if listed else []
 
 
-def _floating(things: Mapping[ResourceKey, CloudResource], look: ProjectView) -> list[str]:
+def _floating(things: Mapping[ResourceKey, CloudResource], view: ProjectView) -> list[str]:
     """Floating IPs attached to the server's ports."""
     ports = {thing.id for thing in things.values() if thing.what == "port"}
-    every = (t.facts for t in look.things if t.what == "floating-ip" and t.facts.get("port_id") in ports)
+    every = (t.facts for t in view.things if t.what == "floating-ip" and t.facts.get("port_id") in ports)
     return sorted(str(facts["floating_ip_address"]) for facts in every if facts.get("floating_ip_address"))
 
 

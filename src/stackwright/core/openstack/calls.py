@@ -22,10 +22,10 @@ ADD_INTERFACE, ADD_PORT, ADD_VOLUME = "add_interface", "add_port", "add_volume"
 class PendingId:
     """A placeholder in a plan for the id of a resource that a call of the same plan creates."""
 
-    slot: ResourceKey
+    resource_key: ResourceKey
 
     def __str__(self) -> str:
-        return f"(known after {' '.join(part for part in self.slot if part)} is created)"
+        return f"(known after {' '.join(part for part in self.resource_key if part)} is created)"
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class CloudCall(Action):
     verb = "openstack"
     cloud: CloudRef
     do: Do
-    slot: ResourceKey
+    resource_key: ResourceKey
     uid: str
     id: str = ""
     body: Mapping[str, Any] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class CloudCall(Action):
 
     @property
     def target(self) -> str:
-        what, name = self.slot
+        what, name = self.resource_key
         shown = str(self.body.get("name") or name)
         return f"{self.do} {what}{f' {shown}' if shown else ''}{f' {self.id}' if self.id else ''}"
 
@@ -67,7 +67,7 @@ def removes(action: Action) -> bool:
 def resolve_pending(value: Any, made: Mapping[ResourceKey, str]) -> Any:
     """A status with each PendingId replaced by its id in `made`."""
     if isinstance(value, PendingId):
-        return made[value.slot]
+        return made[value.resource_key]
     if isinstance(value, Mapping):
         return {name: resolve_pending(each, made) for name, each in value.items()}
     if isinstance(value, list | tuple):

@@ -94,7 +94,7 @@ class Clouds(Protocol):
         The next observations reuse its responses, for an hour or until one of them ends without TransientCloudError.
         """
 
-    async def subscribe(self, cloud: CloudRef, asker: Subscription) -> None:
+    async def subscribe(self, cloud: CloudRef, subscription: Subscription) -> None:
         """Register an object, and list the resources that its view needs. All subscriptions share the lists of a
         project.
 
@@ -102,7 +102,7 @@ class Clouds(Protocol):
         renewal, the subscription ends after an hour.
         """
 
-    def view(self, asker: Subscription) -> ProjectView:
+    def view(self, subscription: Subscription) -> ProjectView:
         """The resources of a subscribed object as of the last lists, without a request."""
 
     async def find(self, cloud: CloudRef, asked: Query) -> tuple[CloudResource, ...]:
@@ -119,10 +119,10 @@ class Clouds(Protocol):
         """
 
 
-async def look(clouds: Clouds, cloud: CloudRef, asker: Subscription) -> ProjectView:
+async def look(clouds: Clouds, cloud: CloudRef, subscription: Subscription) -> ProjectView:
     """Subscribe an object, and view its resources."""
-    await clouds.subscribe(cloud, asker)
-    return clouds.view(asker)
+    await clouds.subscribe(cloud, subscription)
+    return clouds.view(subscription)
 
 
 async def run(clouds: Clouds, call: CloudCall) -> str:

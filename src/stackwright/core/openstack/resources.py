@@ -25,9 +25,9 @@ CREATED = "created_at"  # fact of a resource: creation time in seconds since 197
 ANSWERED = "answered"
 
 
-def mark(uid: str, slot: ResourceKey) -> str:
+def mark(uid: str, resource_key: ResourceKey) -> str:
     """The mark of a resource."""
-    return mark_of(uid, digest(slot))
+    return mark_of(uid, digest(resource_key))
 
 
 @dataclass(frozen=True)
@@ -101,16 +101,16 @@ class ProjectView:
             found.setdefault(thing.mark, []).append(thing)
         return found
 
-    def get(self, slot: ResourceKey, id_: str) -> CloudResource | None:
-        return self._by_id.get((slot[0], id_))
+    def get(self, resource_key: ResourceKey, id_: str) -> CloudResource | None:
+        return self._by_id.get((resource_key[0], id_))
 
-    def marked(self, uid: str, slot: ResourceKey) -> tuple[CloudResource, ...]:
-        """The resources with the mark of a slot: usually none or one.
+    def marked(self, uid: str, resource_key: ResourceKey) -> tuple[CloudResource, ...]:
+        """The resources with the mark of a resource key: usually none or one.
 
         Several exist if a create request succeeded although it seemed to fail, or if a volume was copied. Resources
         with the fact ANSWERED sort first, then the oldest.
         """
-        return tuple(sorted(self._by_mark.get(mark(uid, slot), ()), key=_rank))
+        return tuple(sorted(self._by_mark.get(mark(uid, resource_key), ()), key=_rank))
 
 
 def _rank(thing: CloudResource) -> tuple[bool, float, str]:
@@ -119,4 +119,4 @@ def _rank(thing: CloudResource) -> tuple[bool, float, str]:
 
 
 def ids(things: Iterable[tuple[ResourceKey, str]]) -> frozenset[tuple[str, str]]:
-    return frozenset((slot[0], id_) for slot, id_ in things)
+    return frozenset((resource_key[0], id_) for resource_key, id_ in things)

@@ -56,7 +56,7 @@ async def execute(actions: Iterable[Action], ports: Ports, manager: str) -> dict
     for group in _side_by_side(actions):
         ports.fence()
         if isinstance(call := group[0], CloudCall):
-            made[call.slot] = await run(ports.clouds, call)
+            made[call.resource_key] = await run(ports.clouds, call)
             continue
         if len(group) == 1:
             await _run(group[0], ports, manager)

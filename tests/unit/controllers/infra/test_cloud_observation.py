@@ -50,5 +50,5 @@ def test_credentials_of_another_project_are_an_error(was: str, now: str, told: b
     for record, wanted in (({("port", "a"): "1"}, told), ({}, False)):
         found = with_view(seen, ProjectView(place=now), record)
         assert (found.failure is not None) == wanted
-        assert (found.look is None) == wanted
+        assert (found.view is None) == wanted
     assert project(seen, {("port", "a"): "1"}) == was

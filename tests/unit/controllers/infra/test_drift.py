@@ -16,10 +16,10 @@ GROUP: ResourceKey = ("security-group", "worker")
 RULE: ResourceKey = ("security-group-rule", "worker ssh")
 
 
-def changes(slot: ResourceKey, wanted: Mapping[str, Any], have: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    thing = CloudResource(slot[0], "1", facts=have)
-    found = Progress({slot: "1"}, things={slot: thing})
-    return [call.body for call in corrections(OWNER, [DesiredResource(slot, lambda record: wanted)], found)]
+def changes(key: ResourceKey, wanted: Mapping[str, Any], have: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    thing = CloudResource(key[0], "1", facts=have)
+    found = Progress({key: "1"}, existing={key: thing})
+    return [call.body for call in corrections(OWNER, [DesiredResource(key, lambda record: wanted)], found)]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_rule_is_deleted_if_it_is_neither_recorded_nor_marked_nor_in_another_g
         return CloudResource("security-group-rule", id_, mark=mark_, facts={"security_group_id": group})
 
     things = (rule("recorded"), rule("marked", mark_=mark("uid", RULE)), rule("elsewhere", "other"), rule("foreign"))
-    found = Progress({GROUP: "g", RULE: "recorded"}, things={GROUP: CloudResource("security-group", "g")})
+    found = Progress({GROUP: "g", RULE: "recorded"}, existing={GROUP: CloudResource("security-group", "g")})
     assert [(call.do, call.id) for call in unmanaged_rules(OWNER, found, ProjectView(things))] == [
         ("delete", "foreign")
     ]

@@ -39,18 +39,18 @@ SERVER: ResourceKey = ("server", "")
 ADDRESS: ResourceKey = ("floating-ip", "api")
 
 
-def thing(slot: ResourceKey, id_: str, state: str = "", uid: str = UID, **facts: Any) -> CloudResource:
-    return CloudResource(slot[0], id_, slot[1], state, mark(uid, slot), facts)
+def thing(key: ResourceKey, id_: str, state: str = "", uid: str = UID, **facts: Any) -> CloudResource:
+    return CloudResource(key[0], id_, key[1], state, mark(uid, key), facts)
 
 
-def parts(*slots: ResourceKey) -> list[DesiredResource]:
-    return [DesiredResource(slot, lambda ids, slot=slot: {"of": slot[1], "ids": dict(ids)}) for slot in slots]  # type: ignore[misc]
+def parts(*keys: ResourceKey) -> list[DesiredResource]:
+    return [DesiredResource(key, lambda ids, key=key: {"of": key[1], "ids": dict(ids)}) for key in keys]  # type: ignore[misc]
 
 
 def test_one_resource_is_created_per_step_and_its_id_is_recorded() -> None:
     found = plan_next(OWNER, parts(PORT, SERVER), {}, ProjectView())
     (call,) = found.calls
-    assert (call.do, call.slot) == ("create", PORT)
+    assert (call.do, call.resource_key) == ("create", PORT)
     assert found.record == {PORT: PendingId(PORT)}
     assert resolve_pending(dict(found.record), {PORT: "p1"}) == {PORT: "p1"}
 
@@ -62,7 +62,7 @@ def test_later_resources_use_the_ids_of_earlier_ones() -> None:
 
 def test_a_resource_of_an_earlier_process_is_adopted_by_its_mark() -> None:
     found = plan_next(OWNER, parts(PORT), {}, ProjectView((thing(PORT, "p1"),)))
-    assert (found.calls, found.record, found.whole) == ((), {PORT: "p1"}, True)
+    assert (found.calls, found.record, found.complete) == ((), {PORT: "p1"}, True)
 
 
 def test_a_resource_of_another_object_is_not_adopted_by_its_name() -> None:
@@ -82,7 +82,7 @@ def test_a_trunk_is_adopted_with_its_port_only() -> None:
     port = thing(PORT, "p2")
     assert plan_next(OWNER, ON_PORT, {}, ProjectView((earlier, trunk, port))).record == {PORT: "p2", TRUNK: "t2"}
     (call,) = plan_next(OWNER, ON_PORT, {PORT: "p2"}, ProjectView((earlier, port))).calls
-    assert (call.do, call.slot, call.body) == ("create", TRUNK, {"port_id": "p2"})
+    assert (call.do, call.resource_key, call.body) == ("create", TRUNK, {"port_id": "p2"})
     unsettled = plan_next(OWNER, ON_PORT, {}, ProjectView((earlier,), settled=False))
     assert (unsettled.record, unsettled.calls) == ({}, ())
 
@@ -114,32 +114,32 @@ UNKNOWN: list[ResourceKey] = [(what, "x") for what in ("router", "subnet", "secu
 
 
 @pytest.mark.parametrize("made", [700.0, 1000.0, 1300.0])
-@pytest.mark.parametrize("slot", [PORT, SERVER, ADDRESS])
-def test_duplicates_are_deleted(slot: ResourceKey, made: float) -> None:
-    things = thing(slot, "1", **{CREATED: 1000.0}), thing(slot, "2", **{CREATED: made}, **UNUSED[slot[0]])
-    found = plan_next(OWNER, parts(slot), {slot: "1"}, ProjectView(things))
+@pytest.mark.parametrize("key", [PORT, SERVER, ADDRESS])
+def test_duplicates_are_deleted(key: ResourceKey, made: float) -> None:
+    things = thing(key, "1", **{CREATED: 1000.0}), thing(key, "2", **{CREATED: made}, **UNUSED[key[0]])
+    found = plan_next(OWNER, parts(key), {key: "1"}, ProjectView(things))
     assert [(call.do, call.id, call.why) for call in found.calls] == [("delete", "2", "duplicate")]
     assert found.originals == ()
 
 
-@pytest.mark.parametrize("slot", [*UNKNOWN, PORT, SERVER])
-def test_if_its_use_is_unknown_a_younger_one_is_a_duplicate(slot: ResourceKey) -> None:
-    things = thing(slot, "1", **{CREATED: 1000.0}), thing(slot, "2", **{CREATED: 1001.0})
-    found = plan_next(OWNER, parts(slot), {slot: "1"}, ProjectView(things))
+@pytest.mark.parametrize("key", [*UNKNOWN, PORT, SERVER])
+def test_if_its_use_is_unknown_a_younger_one_is_a_duplicate(key: ResourceKey) -> None:
+    things = thing(key, "1", **{CREATED: 1000.0}), thing(key, "2", **{CREATED: 1001.0})
+    found = plan_next(OWNER, parts(key), {key: "1"}, ProjectView(things))
     assert [(call.do, call.id, call.why) for call in found.calls] == [("delete", "2", "duplicate")]
 
 
 ORIGINALS = pytest.mark.parametrize(
-    ("slot", "known", "other"),
+    ("key", "known", "other"),
     [
-        *((slot, {CREATED: 1000.0}, {CREATED: 699.0}) for slot in (PORT, SERVER, ADDRESS)),
-        *((slot, {CREATED: 1000.0}, {CREATED: 1301.0}) for slot in (PORT, SERVER, ADDRESS)),
+        *((key, {CREATED: 1000.0}, {CREATED: 699.0}) for key in (PORT, SERVER, ADDRESS)),
+        *((key, {CREATED: 1000.0}, {CREATED: 1301.0}) for key in (PORT, SERVER, ADDRESS)),
         *(
             ((what, "x"), {CREATED: 1000.0}, {CREATED: made, field: "x"})
             for what, field in IN_USE
             for made in (999.0, 1001.0)
         ),
-        *((slot, {CREATED: 1000.0}, {CREATED: 999.0}) for slot in (*UNKNOWN, PORT, SERVER)),
+        *((key, {CREATED: 1000.0}, {CREATED: 999.0}) for key in (*UNKNOWN, PORT, SERVER)),
         (PORT, {CREATED: 1000.0}, {}),
         (PORT, {}, {CREATED: 1000.0}),
     ],
@@ -148,29 +148,29 @@ ORIGINALS = pytest.mark.parametrize(
 
 @ORIGINALS
 def test_what_may_be_the_original_is_kept_and_named(
-    slot: ResourceKey, known: dict[str, Any], other: dict[str, Any]
+    key: ResourceKey, known: dict[str, Any], other: dict[str, Any]
 ) -> None:
     """A wrong list made a restored object create another one."""
-    original = thing(slot, "original", **other)
-    look = ProjectView((thing(slot, "1", **known), original))
-    found = plan_next(OWNER, parts(slot), {slot: "1"}, look)
-    assert (found.calls, found.lost, found.whole, found.originals) == ((), (), True, (original,))
-    assert found.note.endswith(f"{slot[0]} original")
-    more = plan_next(OWNER, parts(slot, DISK), {slot: "1"}, look)
-    assert (more.calls, more.wait, more.record) == ((), found.note, {slot: "1"}), (
+    original = thing(key, "original", **other)
+    view = ProjectView((thing(key, "1", **known), original))
+    found = plan_next(OWNER, parts(key), {key: "1"}, view)
+    assert (found.calls, found.missing, found.complete, found.originals) == ((), (), True, (original,))
+    assert found.note.endswith(f"{key[0]} original")
+    more = plan_next(OWNER, parts(key, DISK), {key: "1"}, view)
+    assert (more.calls, more.wait, more.record) == ((), found.note, {key: "1"}), (
         "nothing is created until it is resolved"
     )
 
 
 @ORIGINALS
 def test_what_may_be_the_original_is_deleted_with_its_object(
-    slot: ResourceKey, known: dict[str, Any], other: dict[str, Any]
+    key: ResourceKey, known: dict[str, Any], other: dict[str, Any]
 ) -> None:
     """No client copies its mark, so it is ours."""
-    things = thing(slot, "1", **known), thing(slot, "original", **other)
-    for found in (plan_removal(OWNER, {slot: "1"}, ProjectView(things)), plan_removal(OWNER, {}, ProjectView(things))):
+    things = thing(key, "1", **known), thing(key, "original", **other)
+    for found in (plan_removal(OWNER, {key: "1"}, ProjectView(things)), plan_removal(OWNER, {}, ProjectView(things))):
         assert {call.id for call in found.calls} == {"1", "original"}
-    unwanted = plan_next(OWNER, [], {slot: "1"}, ProjectView(things))
+    unwanted = plan_next(OWNER, [], {key: "1"}, ProjectView(things))
     assert [call.id for call in unwanted.calls] == ["original"]
     assert (unwanted.originals, unwanted.note) == ((), "")
 
@@ -178,7 +178,7 @@ def test_what_may_be_the_original_is_deleted_with_its_object(
 def test_the_original_of_a_lost_resource_is_kept() -> None:
     original = thing(PORT, "original", **{CREATED: 1000.0})
     found = plan_next(OWNER, parts(PORT), {PORT: "1"}, ProjectView((original,)))
-    assert (found.calls, found.lost) == ((), (PORT,))
+    assert (found.calls, found.missing) == ((), (PORT,))
     assert plan_next(OWNER, parts(PORT), {}, ProjectView((original,))).record == {PORT: "original"}
 
 
@@ -189,18 +189,18 @@ def test_of_several_unrecorded_resources_the_oldest_is_adopted() -> None:
 
 def test_a_lost_resource_is_reported_and_not_silently_recreated() -> None:
     found = plan_next(OWNER, parts(PORT, SERVER), {PORT: "p1", SERVER: "s1"}, ProjectView((thing(PORT, "p1"),)))
-    assert found.lost == (SERVER,)
+    assert found.missing == (SERVER,)
     assert found.calls == ()
 
 
 def test_a_soft_deleted_server_is_lost() -> None:
-    look = ProjectView((thing(SERVER, "s1", "SOFT_DELETED"),))
-    assert plan_next(OWNER, parts(SERVER), {SERVER: "s1"}, look).lost == (SERVER,)
+    view = ProjectView((thing(SERVER, "s1", "SOFT_DELETED"),))
+    assert plan_next(OWNER, parts(SERVER), {SERVER: "s1"}, view).missing == (SERVER,)
 
 
 def test_a_desired_resource_waits_for_the_earlier_ones() -> None:
     (disk, server) = parts(DISK, SERVER)
-    waiting = DesiredResource(server.slot, server.body, lambda things: f"volume is {things[DISK].state}")
+    waiting = DesiredResource(server.resource_key, server.body, lambda things: f"volume is {things[DISK].state}")
     found = plan_next(OWNER, [disk, waiting], {DISK: "v1"}, ProjectView((thing(DISK, "v1", "creating"),)))
     assert (found.calls, found.wait) == ((), "volume is creating")
 
@@ -211,24 +211,24 @@ def test_a_resource_that_is_no_longer_desired_is_deleted_and_not_missed() -> Non
     assert [(call.do, call.id) for call in found.calls] == [("delete", "s1")]
     assert found.record == record, "until it is gone"
     found = plan_next(OWNER, parts(PORT), record, ProjectView((thing(PORT, "p1"),)))
-    assert (found.record, found.whole) == ({PORT: "p1"}, True)
+    assert (found.record, found.complete) == ({PORT: "p1"}, True)
 
 
 def test_deletion_uses_record_and_marks_and_starts_with_dependents() -> None:
-    look = ProjectView((thing(PORT, "p1"), thing(DISK, "v1"), thing(SERVER, "s1", "ACTIVE")))
+    view = ProjectView((thing(PORT, "p1"), thing(DISK, "v1"), thing(SERVER, "s1", "ACTIVE")))
     record = {PORT: "p1", SERVER: "s1"}
-    found = plan_removal(OWNER, record, look)
+    found = plan_removal(OWNER, record, view)
     assert [(call.do, call.id) for call in found.calls] == [("delete", "s1")]
     found = plan_removal(OWNER, record, ProjectView((thing(PORT, "p1"), thing(DISK, "v1"))))
     assert [call.id for call in found.calls] == ["p1"]
     assert found.record == {PORT: "p1"}
     assert [call.id for call in plan_removal(OWNER, {}, ProjectView((thing(DISK, "v1"),))).calls] == ["v1"]
-    assert plan_removal(OWNER, record, ProjectView()).whole
+    assert plan_removal(OWNER, record, ProjectView()).complete
 
 
 def test_resources_that_are_only_observed_are_not_deleted() -> None:
     address = CloudResource("floating-ip", "users")
-    assert plan_removal(OWNER, {}, ProjectView((address,))).whole
+    assert plan_removal(OWNER, {}, ProjectView((address,))).complete
     (call,) = plan_removal(OWNER, {("floating-ip", "api"): "users"}, ProjectView((address,))).calls
     assert call.id == "users"
 
@@ -247,10 +247,10 @@ def test_a_record_in_a_status_and_back() -> None:
 
 
 def test_a_deletion_in_progress_is_not_requested_again() -> None:
-    look = ProjectView((thing(SERVER, "s1", "ACTIVE", task_state="deleting"), thing(PORT, "p1")))
-    found = plan_removal(OWNER, {SERVER: "s1"}, look)
+    view = ProjectView((thing(SERVER, "s1", "ACTIVE", task_state="deleting"), thing(PORT, "p1")))
+    found = plan_removal(OWNER, {SERVER: "s1"}, view)
     assert found.calls == ()
-    assert not found.whole
+    assert not found.complete
 
 
 @pytest.mark.parametrize("state", ["deleting", "SOFT-DELETING", "soft-deleting"])
@@ -263,71 +263,71 @@ def test_no_resource_that_reports_its_deletion_is_deleted_again(state: str) -> N
 
 def test_an_unobserved_resource_is_not_lost() -> None:
     record = {PORT: "p1", SERVER: "s1"}
-    look = ProjectView((thing(SERVER, "s1"),), unseen=frozenset({"port"}))
-    found = plan_next(OWNER, parts(PORT, SERVER), record, look)
-    assert (found.lost, found.calls, found.record, found.whole) == ((), (), record, True)
+    view = ProjectView((thing(SERVER, "s1"),), unseen=frozenset({"port"}))
+    found = plan_next(OWNER, parts(PORT, SERVER), record, view)
+    assert (found.missing, found.calls, found.record, found.complete) == ((), (), record, True)
 
 
 def test_an_undesired_resource_leaves_the_record_only_after_all_requests() -> None:
     record = {PORT: "p1", SERVER: "s1"}
     found = plan_next(OWNER, parts(PORT), record, ProjectView((thing(PORT, "p1"),), settled=False))
-    assert (found.record, found.whole) == (record, False)
+    assert (found.record, found.complete) == (record, False)
 
 
-@pytest.mark.parametrize("look", [ProjectView(settled=False), ProjectView(unseen=frozenset({"volume"}))])
-def test_a_resource_that_may_still_exist_is_not_reported_as_lost(look: ProjectView) -> None:
-    found = plan_next(OWNER, parts(PORT), {PORT: "p1"}, look)
-    assert (found.lost, found.calls, found.wait) == ((), (), "Checking that no resource is missing")
+@pytest.mark.parametrize("view", [ProjectView(settled=False), ProjectView(unseen=frozenset({"volume"}))])
+def test_a_resource_that_may_still_exist_is_not_reported_as_lost(view: ProjectView) -> None:
+    found = plan_next(OWNER, parts(PORT), {PORT: "p1"}, view)
+    assert (found.missing, found.calls, found.wait) == ((), (), "Checking that no resource is missing")
 
 
 @pytest.mark.parametrize("state", TYPES["server"].gone)
 def test_a_deleted_duplicate_is_not_deleted_again(state: str) -> None:
-    look = ProjectView((thing(SERVER, "s1", "ACTIVE"), thing(SERVER, "s2", state)))
-    found = plan_next(OWNER, parts(SERVER), {SERVER: "s1"}, look)
-    assert (found.calls, found.whole) == ((), True)
+    view = ProjectView((thing(SERVER, "s1", "ACTIVE"), thing(SERVER, "s2", state)))
+    found = plan_next(OWNER, parts(SERVER), {SERVER: "s1"}, view)
+    assert (found.calls, found.complete) == ((), True)
 
 
 @pytest.mark.parametrize("state", TYPES["server"].gone)
 def test_resources_other_than_servers_exist_while_they_are_listed(state: str) -> None:
     """A cloud that reports this for each new port would cause endless creations."""
-    look = ProjectView((thing(PORT, "p1", state),))
-    assert plan_next(OWNER, parts(PORT), {PORT: "p1"}, look).whole
-    assert [call.id for call in plan_removal(OWNER, {PORT: "p1"}, look).calls] == ["p1"]
+    view = ProjectView((thing(PORT, "p1", state),))
+    assert plan_next(OWNER, parts(PORT), {PORT: "p1"}, view).complete
+    assert [call.id for call in plan_removal(OWNER, {PORT: "p1"}, view).calls] == ["p1"]
 
 
 def test_absence_is_accepted_only_when_the_view_is_settled() -> None:
-    assert not plan_removal(OWNER, {PORT: "p1"}, ProjectView(settled=False)).whole
+    assert not plan_removal(OWNER, {PORT: "p1"}, ProjectView(settled=False)).complete
 
 
-slots = st.tuples(st.sampled_from(deletion_order()), st.sampled_from(["a", "b"]))
+keys = st.tuples(st.sampled_from(deletion_order()), st.sampled_from(["a", "b"]))
 states = st.sampled_from(["", "ACTIVE", "ERROR", "DELETED", "SOFT_DELETED", "available", "deleting", "odd"])
 look_of = st.builds(
     lambda found, settled: ProjectView(tuple({(t.what, t.id): t for t in found}.values()), settled),
-    st.lists(st.builds(thing, slots, st.sampled_from(["1", "2", "3"]), states, st.sampled_from([UID, OTHER]))),
+    st.lists(st.builds(thing, keys, st.sampled_from(["1", "2", "3"]), states, st.sampled_from([UID, OTHER]))),
     st.booleans(),
 )
-records = st.dictionaries(slots, st.sampled_from(["1", "2", "3"]), max_size=4)
+records = st.dictionaries(keys, st.sampled_from(["1", "2", "3"]), max_size=4)
 
 
 @given(records, look_of)
-def test_deletion_never_creates_a_resource_and_ends(record: dict[ResourceKey, str], look: ProjectView) -> None:
-    found = plan_removal(OWNER, record, look)
+def test_deletion_never_creates_a_resource_and_ends(record: dict[ResourceKey, str], view: ProjectView) -> None:
+    found = plan_removal(OWNER, record, view)
     assert all(call.do == "delete" for call in found.calls)
-    if found.whole:
-        assert look.settled
+    if found.complete:
+        assert view.settled
 
 
-@given(st.lists(slots, unique=True, max_size=4), records, look_of)
+@given(st.lists(keys, unique=True, max_size=4), records, look_of)
 def test_a_step_creates_at_most_one_resource_and_only_an_absent_one(
-    wanted: list[ResourceKey], record: dict[ResourceKey, str], look: ProjectView
+    wanted: list[ResourceKey], record: dict[ResourceKey, str], view: ProjectView
 ) -> None:
-    found = plan_next(OWNER, parts(*wanted), record, look)
+    found = plan_next(OWNER, parts(*wanted), record, view)
     made = [call for call in found.calls if call.do == "create"]
     assert len(made) <= 1
     for call in made:
-        assert call.slot not in record
-        assert not [t for t in look.marked(UID, call.slot) if t.state not in ("DELETED", "SOFT_DELETED")]
-        assert look.settled
+        assert call.resource_key not in record
+        assert not [t for t in view.marked(UID, call.resource_key) if t.state not in ("DELETED", "SOFT_DELETED")]
+        assert view.settled
 
 
 def disk(id_: str, made: float | None, answered: bool = True, **facts: Any) -> CloudResource:
@@ -336,8 +336,8 @@ def disk(id_: str, made: float | None, answered: bool = True, **facts: Any) -> C
 
 @pytest.mark.parametrize("made", [700.0, 1300.0])
 def test_a_duplicate_volume_is_deleted(made: float) -> None:
-    look = ProjectView((disk("v1", 1000.0), disk("v2", made, answered=False)))
-    for found in (plan_next(OWNER, parts(DISK), {DISK: "v1"}, look), plan_removal(OWNER, {DISK: "v1"}, look)):
+    view = ProjectView((disk("v1", 1000.0), disk("v2", made, answered=False)))
+    for found in (plan_next(OWNER, parts(DISK), {DISK: "v1"}, view), plan_removal(OWNER, {DISK: "v1"}, view)):
         assert [(call.do, call.id, call.why) for call in found.calls] == [("delete", "v2", "duplicate")]
     assert found.record == {DISK: "v1"}, "what it is known by lasts as long"
 
@@ -361,14 +361,14 @@ def test_a_copy_of_our_volume_is_not_treated_as_a_duplicate(ours: CloudResource 
     """A backup, for example, contains the mark; after the loss of ours, its copy may be all that exists."""
     found = plan_next(OWNER, parts(DISK), {DISK: "v1"}, ProjectView((*filter(None, [ours]), copy)))
     assert (found.calls, found.record) == ((), {DISK: "v1"})
-    assert found.lost == (() if ours else (DISK,))
+    assert found.missing == (() if ours else (DISK,))
 
 
 @COPIES
 def test_a_copy_of_our_volume_outlives_it_and_is_reported(ours: CloudResource | None, copy: CloudResource) -> None:
     record, gone = {DISK: "v1"}, []
     things = [*filter(None, [ours]), copy]
-    while not (found := plan_removal(OWNER, record, ProjectView(tuple(things)))).whole:
+    while not (found := plan_removal(OWNER, record, ProjectView(tuple(things)))).complete:
         gone += [call.id for call in found.calls]
         things = [each for each in things if each.id not in gone]
         record = dict(found.record)
@@ -378,10 +378,10 @@ def test_a_copy_of_our_volume_outlives_it_and_is_reported(ours: CloudResource | 
 
 def test_the_oldest_of_several_volumes_with_one_mark_is_adopted() -> None:
     """Among those with a response to their request, which are no copies."""
-    look = ProjectView((disk("v1", None), disk("v2", 2000.0), disk("v3", 1000.0), disk("v4", 10.0, answered=False)))
-    found = plan_next(OWNER, parts(DISK), {}, look)
+    view = ProjectView((disk("v1", None), disk("v2", 2000.0), disk("v3", 1000.0), disk("v4", 10.0, answered=False)))
+    found = plan_next(OWNER, parts(DISK), {}, view)
     assert found.record == {DISK: "v3"}
-    assert plan_next(OWNER, parts(DISK), found.record, look).calls == ()
+    assert plan_next(OWNER, parts(DISK), found.record, view).calls == ()
 
 
 def test_volumes_with_one_mark_are_neither_adopted_nor_deleted_if_none_is_surely_ours() -> None:
@@ -389,7 +389,7 @@ def test_volumes_with_one_mark_are_neither_adopted_nor_deleted_if_none_is_surely
     both = disk("ours", 9000.0, answered=False), disk("users", 1000.0, answered=False)
     found = plan_next(OWNER, parts(DISK, SERVER), {}, ProjectView(both))
     assert (found.calls, found.record, found.ambiguous, found.copies) == ((), {}, both[::-1], ())
-    assert not found.whole
+    assert not found.complete
     assert (
         found.wait
         == "Several volumes have the mark of this server, and which one belongs to it is unknown: users, ours"
@@ -402,7 +402,7 @@ def test_without_a_record_only_a_volume_with_a_unique_mark_is_deleted(answered: 
     found = plan_removal(OWNER, {}, ProjectView((*both, thing(PORT, "p1"))))
     assert [call.id for call in found.calls] == ["p1"]
     found = plan_removal(OWNER, {}, ProjectView(both))
-    assert (found.calls, found.whole, found.copies, found.ambiguous) == ((), True, both, ())
+    assert (found.calls, found.complete, found.copies, found.ambiguous) == ((), True, both, ())
     assert [call.id for call in plan_removal(OWNER, {}, ProjectView(both[:1])).calls] == ["v1"], (
         "made when a process died"
     )
@@ -412,10 +412,10 @@ def test_a_resource_of_two_slots_remains_while_one_is_desired() -> None:
     """Neutron returns an existing equal rule for a new one."""
     one: ResourceKey = ("security-group-rule", "one")
     other: ResourceKey = ("security-group-rule", "other")
-    look = ProjectView((CloudResource("security-group-rule", "r1"),))
-    found = plan_next(OWNER, parts(other), {one: "r1", other: "r1"}, look)
+    view = ProjectView((CloudResource("security-group-rule", "r1"),))
+    found = plan_next(OWNER, parts(other), {one: "r1", other: "r1"}, view)
     assert (found.record, found.calls) == ({other: "r1"}, ())
-    assert [call.id for call in plan_next(OWNER, [], found.record, look).calls] == ["r1"]
+    assert [call.id for call in plan_next(OWNER, [], found.record, view).calls] == ["r1"]
 
 
 def test_a_copy_of_an_undesired_volume_outlives_that_volume() -> None:
@@ -423,19 +423,19 @@ def test_a_copy_of_an_undesired_volume_outlives_that_volume() -> None:
     found = plan_next(OWNER, [], {DISK: "v1"}, ProjectView((disk("v1", 1000.0), copy)))
     assert [call.id for call in found.calls] == ["v1"]
     found = plan_next(OWNER, [], found.record, ProjectView((copy,)))
-    assert (found.whole, found.calls) == (True, ())
+    assert (found.complete, found.calls) == (True, ())
     found = plan_removal(OWNER, dict(found.record), ProjectView((copy,)))
-    assert (found.whole, found.calls, found.copies) == (True, (), (copy,))
+    assert (found.complete, found.calls, found.copies) == (True, (), (copy,))
 
 
 def test_a_step_is_fast_with_any_number_of_marked_resources() -> None:
-    slots: list[ResourceKey] = [("floating-ip", str(number)) for number in range(5_000)]
-    look = ProjectView(tuple(thing(slot, f"id-{slot[1]}") for slot in slots))
-    record = {slot: f"id-{slot[1]}" for slot in slots}
+    keys: list[ResourceKey] = [("floating-ip", str(number)) for number in range(5_000)]
+    view = ProjectView(tuple(thing(key, f"id-{key[1]}") for key in keys))
+    record = {key: f"id-{key[1]}" for key in keys}
     began = time.process_time()
     for known in ({}, record):
-        assert plan_next(OWNER, parts(*slots), known, look).record == record
-        assert plan_removal(OWNER, known, look).calls
+        assert plan_next(OWNER, parts(*keys), known, view).record == record
+        assert plan_removal(OWNER, known, view).calls
     assert time.process_time() - began < 2, "seconds"
 
 
@@ -446,5 +446,5 @@ def test_a_copy_of_a_volume_stops_no_creation_and_is_not_called_an_original(
     if ours is None:
         return  # the volume is lost, which is another step
     found = plan_next(OWNER, parts(DISK, PORT), {DISK: "v1"}, ProjectView((ours, copy)))
-    assert [(call.do, call.slot) for call in found.calls] == [("create", PORT)]
+    assert [(call.do, call.resource_key) for call in found.calls] == [("create", PORT)]
     assert (found.originals, found.note) == ((), "")

@@ -31,9 +31,9 @@ GONE = TransientCloudError("CredentialsMissing", "there is no Secret")
 def going(policy: str | None, trouble: TransientCloudError | None = None) -> Plan:
     spec = {"credentialsLostPolicy": policy} if policy else {}
     seen = CloudObservation(
-        OBJ, 0.0, spec, cloud=CloudRef(("ns", "clouds"), "mine"), look=ProjectView((CloudResource(*PORT[:1], "1"),))
+        OBJ, 0.0, spec, cloud=CloudRef(("ns", "clouds"), "mine"), view=ProjectView((CloudResource(*PORT[:1], "1"),))
     )
-    seen = with_error(replace(seen, look=None), trouble) if trouble else seen
+    seen = with_error(replace(seen, view=None), trouble) if trouble else seen
     return tear_down(KIND, seen, {PORT: "1"}, lambda record: {"ports": list(record.values())})
 
 

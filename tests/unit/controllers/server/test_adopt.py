@@ -14,7 +14,7 @@ from stackwright.core.openstack.resources import SERVER_KEY, CloudResource, Reso
 
 PORT: ResourceKey = ("port", "m-0")
 TRUNK: ResourceKey = ("trunk", "m-0")
-PARTS = [DesiredResource(slot, lambda ids: {}) for slot in (PORT, TRUNK, SERVER_KEY)]
+PARTS = [DesiredResource(key, lambda ids: {}) for key in (PORT, TRUNK, SERVER_KEY)]
 SERVER = CloudResource("server", "s", "m")
 
 

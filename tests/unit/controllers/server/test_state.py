@@ -61,8 +61,8 @@ def test_a_floating_ip_without_an_address_is_ignored() -> None:
     server = CloudResource("server", "s", "web", "ACTIVE", facts={})
     things: dict[ResourceKey, CloudResource] = {SERVER_KEY: server, ("port", "0"): port("p", "n", "10.0.0.9")}
     for facts in ({}, {"floating_ip_address": None}):
-        look = ProjectView((CloudResource("floating-ip", "f", facts={"port_id": "p", **facts}),))
-        assert [each["type"] for each in addresses(things, look)] == ["InternalIP", "InternalDNS"]
+        view = ProjectView((CloudResource("floating-ip", "f", facts={"port_id": "p", **facts}),))
+        assert [each["type"] for each in addresses(things, view)] == ["InternalIP", "InternalDNS"]
 
 
 def test_a_report_of_many_addresses_is_fast() -> None:

@@ -45,13 +45,13 @@ class Clouds(MemoryClouds):
     young = False
     hidden = ""
 
-    async def subscribe(self, cloud: CloudRef, asker: Subscription) -> None:
-        self.young = self.young and not asker.waits
-        await super().subscribe(cloud, asker)
+    async def subscribe(self, cloud: CloudRef, subscription: Subscription) -> None:
+        self.young = self.young and not subscription.waits
+        await super().subscribe(cloud, subscription)
 
-    def view(self, asker: Subscription) -> ProjectView:
-        found = super().view(asker)
-        unseen = frozenset(asker.kinds) - {"server"} if self.young else frozenset[str]()
+    def view(self, subscription: Subscription) -> ProjectView:
+        found = super().view(subscription)
+        unseen = frozenset(subscription.kinds) - {"server"} if self.young else frozenset[str]()
         seen = tuple(thing for thing in found.things if thing.what not in unseen and thing.id != self.hidden)
         return replace(found, things=seen, unseen=unseen, settled=not self.hidden)
 
@@ -96,7 +96,7 @@ class Walk:
         try:
             for action in plan.actions:
                 if isinstance(action, CloudCall):
-                    made[action.slot] = await submit(self.clouds, action)
+                    made[action.resource_key] = await submit(self.clouds, action)
                 elif isinstance(action, Finalizer) and action.present:
                     self.obj["metadata"] |= {"finalizers": [FINALIZER], "annotations": dict(action.note)}
                 elif isinstance(action, Finalizer):
@@ -104,7 +104,9 @@ class Walk:
                     return
         except (TransientCloudError, TerminalCloudError) as error:
             plan = after_failure(CONTROLLER, plan, self.obj, error)
-        if any(f"{call.do} {call.slot[0]}" == self.dies for call in plan.actions if isinstance(call, CloudCall)):
+        if any(
+            f"{call.do} {call.resource_key[0]}" == self.dies for call in plan.actions if isinstance(call, CloudCall)
+        ):
             self.dies, self.clouds.young = "", True
         elif plan.conditions:
             self.obj = {**self.obj, "status": without_empties(resolve_pending(plan.status, made))}

@@ -16,8 +16,8 @@ from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from stackwright.adapters.openstack.tenant.absence import CONFIRM, SETTLE
 from stackwright.adapters.openstack.tenant.attempts import Attempts
-from stackwright.adapters.openstack.tenant.confirm import CONFIRM
 from stackwright.adapters.openstack.tenant.limiter import Subscriber
 from stackwright.adapters.openstack.tenant.lists import Lists
 from stackwright.adapters.openstack.tenant.project_session import FORGET, Answer, Project, SubscriptionState
@@ -25,7 +25,7 @@ from stackwright.adapters.openstack.tenant.references import find
 from stackwright.adapters.openstack.tenant.requests import run
 from stackwright.adapters.openstack.tenant.rest_types import REST, resource_of
 from stackwright.adapters.openstack.tenant.single_flight import together
-from stackwright.adapters.openstack.tenant.snapshot import SETTLE, Snapshot
+from stackwright.adapters.openstack.tenant.snapshot import Snapshot
 from stackwright.adapters.openstack.transport.login import Count, Logins, Secrets, Way, as_written
 from stackwright.adapters.openstack.transport.project_connection import ProjectConnection, executor
 from stackwright.core.objects import NO_TEXT, secret_data
@@ -67,37 +67,40 @@ class OpenStackClouds:
     def in_time(self, controller: str, key: Key) -> AbstractAsyncContextManager[None]:
         return self._attempts.look((controller, key))
 
-    async def subscribe(self, cloud: CloudRef, asker: Subscription) -> None:
-        project = self._of[asker.uid] = await self._project(cloud)
-        asking = project.asking(asker)
-        if not asker.serves <= asking.asker.serves:
-            asking.served = time.monotonic()
-        asking.asker, asking.looked = asker, time.monotonic()
-        for what in asker.kinds:
-            settled = self._settled(project, asking, what) if asker.waits else 0.0
-            if not (asker.waits and project.keeps(what, asker, settled)):
-                await self._lists.refresh(cloud, project, what, asker.waits, settled)
-        asking.waits = time.monotonic() + WAITS if asker.waits else 0.0
-        if asker.waits:
+    async def subscribe(self, cloud: CloudRef, subscription: Subscription) -> None:
+        project = self._of[subscription.uid] = await self._project(cloud)
+        state = project.state_of(subscription)
+        if not subscription.serves <= state.subscription.serves:
+            state.required.served_since = time.monotonic()
+        state.subscription, state.looked = subscription, time.monotonic()
+        for what in subscription.kinds:
+            settled = self._settled_at(project, state, what) if subscription.waits else 0.0
+            if not (subscription.waits and project.keeps(what, subscription, settled)):
+                await self._lists.refresh(cloud, project, what, subscription.waits, settled)
+        state.waits = time.monotonic() + WAITS if subscription.waits else 0.0
+        if subscription.waits:
             self._lists.watch(cloud, project)
-        await self._lists.confirm(cloud, project, asker)
-        if not project.is_sure(asker):
-            self._look_again(asking)
+        await self._lists.confirm(cloud, project, subscription)
+        if not project.is_sure(subscription):
+            self._look_again(state)
 
-    def view(self, asker: Subscription) -> ProjectView:
-        project = self._of[asker.uid]
-        snapshot, listed = project.snapshot, project.listed(asker)
-        asking, unseen = project.askers[asker.uid], project.kinds(asker) - listed
-        settled = project.is_sure(asker) and all(
-            snapshot.taken.get(what, 0.0) >= self._settled(project, asking, what) for what in listed or asker.kinds
+    def view(self, subscription: Subscription) -> ProjectView:
+        project = self._of[subscription.uid]
+        snapshot, listed = project.snapshot, project.listed(subscription)
+        state, unseen = project.subscriptions[subscription.uid], project.kinds(subscription) - listed
+        settled = project.is_sure(subscription) and all(
+            snapshot.taken.get(what, 0.0) >= self._settled_at(project, state, what)
+            for what in listed or subscription.kinds
         )
-        return ProjectView(snapshot.of(asker), settled, unseen, project.connection.place)
+        return ProjectView(snapshot.of(subscription), settled, unseen, project.connection.place)
 
-    def _look_again(self, asking: SubscriptionState) -> None:
+    def _look_again(self, state: SubscriptionState) -> None:
         """Wake the object when the absence of its missing resources can be confirmed."""
-        if time.monotonic() - asking.doubted >= CONFIRM:
-            asking.doubted = time.monotonic()
-            asyncio.get_running_loop().call_later(CONFIRM, self._tell, asking.asker.controller, asking.asker.key)
+        if time.monotonic() - state.woken >= CONFIRM:
+            state.woken = time.monotonic()
+            asyncio.get_running_loop().call_later(
+                CONFIRM, self._tell, state.subscription.controller, state.subscription.key
+            )
 
     async def find(self, cloud: CloudRef, asked: Query) -> tuple[CloudResource, ...]:
         project = await self._project(cloud)
@@ -136,23 +139,23 @@ class OpenStackClouds:
         if self._of.get(call.uid) is not project:
             text = f"the credentials of {call.cloud} changed since its resources were listed; they are listed again"
             return Deferred(Reason.CREDENTIALS_CHANGED, text)
-        asker, id_ = project.askers[call.uid].asker, ""
+        subscription, id_ = project.subscriptions[call.uid].subscription, ""
         project.order.lists(project.listing)
-        if deferred := project.order.begin(call, asker, time.monotonic()):
+        if deferred := project.order.begin(call, subscription, time.monotonic()):
             return deferred
         try:
             user_data = await self._user_data(call)
             if isinstance(user_data, Deferred):
                 return user_data
             if await self._is_elsewhere(call, project):
-                text = f"Another client attached or detached {call.slot[0]} {call.id}; its state is read again"
+                text = f"Another client attached or detached {call.resource_key[0]} {call.id}; its state is read again"
                 return Deferred(Reason.CONFLICT, text)
             id_, response = await self._ask_for(call, project, user_data)
         finally:
             project.order.lists(project.listing)
-            self._tell_all(project.order.end(call, asker, id_, time.monotonic()))
+            self._tell_all(project.order.end(call, subscription, id_, time.monotonic()))
         self._store(call, project.snapshot, id_, response)
-        host, field = TYPES[call.slot[0]].attached or ("", "")
+        host, field = TYPES[call.resource_key[0]].attached or ("", "")
         if id_of_host := call.body.get(field):
             self._tell_all((each.controller, each.key) for each in project.having((host, id_of_host)))
         return Done(id_)
@@ -173,7 +176,7 @@ class OpenStackClouds:
     async def _ask_for(
         self, call: CloudCall, project: Project, user_data: bytes | None
     ) -> tuple[str, Mapping[str, Any] | None]:
-        service, asking = REST[call.slot[0]].service, project.askers[call.uid]
+        service, state = REST[call.resource_key[0]].service, project.subscriptions[call.uid]
         try:
             return await self._do(call.cloud, project, service, lambda made: run(made, call, user_data))
         except TransientCloudError as error:
@@ -184,7 +187,7 @@ class OpenStackClouds:
                 # error and reset the backoff.
                 shown = self._lists.prove(project, what, now + SETTLE)
                 error.after = max(error.after or 0.0, shown - now)
-                asking.waits = asking.waits and max(asking.waits, shown)  # until then the watch runs
+                state.waits = state.waits and max(state.waits, shown)  # until then the watch runs
             raise
 
     async def _is_elsewhere(self, call: CloudCall, project: Project) -> bool:
@@ -194,7 +197,7 @@ class OpenStackClouds:
         The snapshot may be minutes old: a deletion would remove a floating IP address from its current port, or a port
         from a server.
         """
-        (what, _), snapshot = call.slot, project.snapshot
+        (what, _), snapshot = call.resource_key, project.snapshot
         fields, known = _decisive(call), snapshot.things.get((what, call.id))
         if not fields or known is None:
             return False
@@ -213,18 +216,19 @@ class OpenStackClouds:
             return Deferred(Reason.WAITING_FOR_USER_DATA, f"Waiting for Secret {'/'.join(key)} with the key {name}")
         return data[name].encode(errors=NO_TEXT)  # it may be compressed
 
-    def _settled(self, project: Project, asking: SubscriptionState, what: str) -> float:
-        """Time by which earlier requests have taken effect on a type; only whole lists that begin later prove absence.
-
-        Older lists do not prove either which resources are free. The first list of a login proves nothing to an object
-        that may have resources of an earlier process; see `confirm`. One that was moved needs a list since its first
-        look at once, and a later one as proof.
+    def _settled_at(self, project: Project, state: SubscriptionState, what: str) -> float:
+        """Time by which earlier requests have taken effect on a type; only whole lists that begin later prove
+        absence.
         """
-        if asking.needs_list(what, project.snapshot.taken.get(what, 0.0)):
-            return asking.began
-        inherited = 0.0 if asking.known else max(self._started + SETTLE, project.snapshot.doubts.proof(what))
-        unsure = self._unsure.get((asking.asker.uid, what), 0.0)
-        return max(inherited, asking.proof(what), asking.served, unsure)
+        snapshot, subscription = project.snapshot, state.subscription
+        return state.required.settled_at(
+            what,
+            snapshot.taken.get(what, 0.0),
+            snapshot.evidence,
+            moved=bool(subscription.moved),
+            started=self._started,
+            uncertain=self._unsure.get((subscription.uid, what), 0.0),
+        )
 
     def _tell_all(self, whom: Iterable[Subscriber]) -> None:
         for controller, key in whom:
@@ -250,7 +254,7 @@ class OpenStackClouds:
             project.forget(now - FORGET, self._attempts.since(project))
             if project.used < now - FORGET:
                 self._projects.pop(digest).close()
-        self._of = {uid: project for uid, project in self._of.items() if uid in project.askers}
+        self._of = {uid: project for uid, project in self._of.items() if uid in project.subscriptions}
         self._unsure = {key: until for key, until in self._unsure.items() if self._is_unproven(*key)}
         used = {project.connection.threads for project in self._projects.values()}
         for namespace, threads in list(self._threads.items()):
@@ -279,12 +283,12 @@ class OpenStackClouds:
 
 def _changed(call: CloudCall) -> str:
     """The type of the resource that a call changes: the port if a router gets an interface."""
-    return "port" if ADD_INTERFACE in call.body else call.slot[0]
+    return "port" if ADD_INTERFACE in call.body else call.resource_key[0]
 
 
 def _decisive(call: CloudCall) -> tuple[str, ...]:
     """Fields of a resource that tell whether the call is still right."""
-    _, field = TYPES[call.slot[0]].attached or ("", "")
+    _, field = TYPES[call.resource_key[0]].attached or ("", "")
     if call.do == "delete" and call.why == DUPLICATE:
-        return TYPES[call.slot[0]].used
+        return TYPES[call.resource_key[0]].used
     return (field,) if field and (call.do == "delete" or field in call.body) else ()

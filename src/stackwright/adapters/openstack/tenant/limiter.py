@@ -104,19 +104,19 @@ class Scheduler:
         """Set the number of lists of servers in progress."""
         self._of(("create", SERVER_KEY[0])).reserved = count
 
-    def begin(self, call: CloudCall, asker: Subscription, now: float) -> Deferred | None:
+    def begin(self, call: CloudCall, subscription: Subscription, now: float) -> Deferred | None:
         """Take the slots for a call. If one is missing, the call is deferred; a slot for a server is kept meanwhile."""
-        who = asker.controller, asker.key
-        if _makes(call, asker) and (deferred := self._servers.take(call.uid, who, now)):
+        who = subscription.controller, subscription.key
+        if _makes(call, subscription) and (deferred := self._servers.take(call.uid, who, now)):
             return deferred
-        return self._of((call.do, call.slot[0])).take(call.uid, who, now)
+        return self._of((call.do, call.resource_key[0])).take(call.uid, who, now)
 
-    def end(self, call: CloudCall, asker: Subscription, id_: str, now: float) -> list[Subscriber]:
+    def end(self, call: CloudCall, subscription: Subscription, id_: str, now: float) -> list[Subscriber]:
         """End a request, which succeeded if it has an id; returns the callers that get a slot."""
-        woken = self._of((call.do, call.slot[0])).end(call.uid, now, well=bool(id_))
-        if call.do == "create" and call.slot == SERVER_KEY and id_:
+        woken = self._of((call.do, call.resource_key[0])).end(call.uid, now, well=bool(id_))
+        if call.do == "create" and call.resource_key == SERVER_KEY and id_:
             self._made_for[id_] = call.uid
-        elif call.do == "delete" or (_makes(call, asker) and not id_):
+        elif call.do == "delete" or (_makes(call, subscription) and not id_):
             woken += self._servers.end(call.uid, now, well=False)
         return woken
 
@@ -132,5 +132,5 @@ class Scheduler:
         return [who for uid, well in ended for who in self._servers.end(uid, now, well=well)]
 
 
-def _makes(call: CloudCall, asker: Subscription) -> bool:
-    return call.do == "create" and SERVER_KEY[0] in asker.kinds
+def _makes(call: CloudCall, subscription: Subscription) -> bool:
+    return call.do == "create" and SERVER_KEY[0] in subscription.kinds

@@ -9,17 +9,17 @@ from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from typing import Any
 
-from stackwright.adapters.openstack.tenant import confirm
 from stackwright.adapters.openstack.tenant.limiter import Subscriber
 from stackwright.adapters.openstack.tenant.project_session import Project
 from stackwright.adapters.openstack.tenant.rest_types import REST
-from stackwright.adapters.openstack.tenant.single_flight import SingleFlight
+from stackwright.adapters.openstack.tenant.single_flight import SingleFlight, together
 from stackwright.adapters.openstack.tenant.snapshot import fetch, peek, single
 from stackwright.core.openstack.clouds import Subscription
 from stackwright.core.openstack.errors import Late, ListTooLong, Reason, TerminalCloudError, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES
 from stackwright.core.openstack.resources import CloudRef, CloudResource
 
+AT_ONCE = 8  # concurrent requests of one look
 MOMENT = 1.0  # seconds that a caller with a usable list waits for a newer one
 
 
@@ -48,7 +48,7 @@ class Lists:
                 continue
             ask = partial(self._update, cloud, project, what)
             try:
-                is_woken = waits and not TYPES[what].built and what not in snapshot.doubts.lists
+                is_woken = waits and not TYPES[what].built and what not in snapshot.evidence.short_lists
                 moment = 0.0 if is_woken else MOMENT  # a change wakes the caller
                 await flight.join(f"{cloud}: list of {what}s", ask, moment if enough else None)
             except Late:
@@ -124,10 +124,10 @@ class Lists:
             return
         except (TransientCloudError, TerminalCloudError) as error:
             if REST[what].optional and error.cause in (Reason.NOT_FOUND, Reason.SERVICE_MISSING):
-                snapshot.lacks(what, began, sure=error.cause is Reason.SERVICE_MISSING)
+                snapshot.evidence.list_not_found(what, began, sure=error.cause is Reason.SERVICE_MISSING)
                 return
             raise
-        snapshot.has(what)
+        snapshot.evidence.list_found(what)
         changed = (snapshot.update if part else snapshot.replace)(what, found, began)
         took = time.monotonic() - began
         if part:
@@ -142,7 +142,11 @@ class Lists:
         """Wake the objects that own changed resources, and those that get a freed slot."""
         waiting = project.waiting() if changed else ()
         ids_of, now = project.snapshot.ids_of, project.snapshot.things
-        self._tell_all((asker.controller, asker.key) for asker in waiting if not changed.isdisjoint(ids_of(asker)))
+        self._tell_all(
+            (subscription.controller, subscription.key)
+            for subscription in waiting
+            if not changed.isdisjoint(ids_of(subscription))
+        )
         states = {id_: now[what, id_].state if (what, id_) in now else "" for what, id_ in changed if what == "server"}
         built = {id_: state == "ACTIVE" for id_, state in states.items() if state != "BUILD"}
         self._tell_all(project.order.built(built, time.monotonic()))
@@ -155,7 +159,7 @@ class Lists:
         """Refresh servers and volumes while an object waits. Errors are ignored: the objects' own looks raise them."""
         while waiting := project.waiting():
             theirs = {what for what, _ in project.awaited()}
-            theirs |= {"server"} if any("server" in asker.kinds for asker in waiting) else set()
+            theirs |= {"server"} if any("server" in subscription.kinds for subscription in waiting) else set()
             with contextlib.suppress(TransientCloudError, TerminalCloudError):
                 for what in sorted(what for what in theirs if TYPES[what].built):
                     await self.refresh(cloud, project, what, True)
@@ -163,10 +167,20 @@ class Lists:
             left = snapshot.seen("server") + snapshot.age("server", True) - time.monotonic()
             await asyncio.sleep(left if left > 0 else REST["server"].age[0])
 
-    async def confirm(self, cloud: CloudRef, project: Project, asker: Subscription) -> None:
-        """Request each recorded resource of the asker that the lists lack."""
-        ask = partial(self.single, cloud, project)
-        await confirm.confirm(project.snapshot, asker, project.listed(asker), ask, time.monotonic)
+    async def confirm(self, cloud: CloudRef, project: Project, subscription: Subscription) -> None:
+        """Request each recorded resource of the object that the lists lack, until it is confirmed."""
+        snapshot, evidence = project.snapshot, project.snapshot.evidence
+        due = evidence.due(project.unconfirmed(subscription), time.monotonic())
+
+        async def weigh(key: tuple[str, str]) -> None:
+            began = time.monotonic()
+            if (thing := await self.single(cloud, project, *key)) is not None:
+                snapshot.restore(thing, began)
+            else:
+                evidence.not_found(key, began)
+
+        for at in range(0, len(due), AT_ONCE):
+            await together(map(weigh, due[at : at + AT_ONCE]))
 
     async def single(self, cloud: CloudRef, project: Project, what: str, id_: str) -> CloudResource | None:
         """One resource; None if the cloud returns 404."""

@@ -7,10 +7,10 @@ import math
 import time
 from dataclasses import dataclass, field, replace
 
-from stackwright.adapters.openstack.tenant.confirm import CONFIRM, is_confirmed
+from stackwright.adapters.openstack.tenant.absence import RequiredLists
 from stackwright.adapters.openstack.tenant.limiter import Scheduler, Subscriber
 from stackwright.adapters.openstack.tenant.single_flight import SingleFlight
-from stackwright.adapters.openstack.tenant.snapshot import SETTLE, Snapshot
+from stackwright.adapters.openstack.tenant.snapshot import Snapshot
 from stackwright.adapters.openstack.transport.project_connection import ProjectConnection
 from stackwright.core.openstack.clouds import Query, Subscription
 from stackwright.core.openstack.resource_types import TYPES
@@ -23,38 +23,16 @@ FORGET = 3600.0  # seconds without a look until an object is dropped; objects lo
 
 @dataclass
 class SubscriptionState:
-    """known   its first look preceded all its requests, so all of them were sent by this process. An object that
-        returns after its entry expired is not known; it only waits until requests of an earlier process settle
-    looked  time of its last look
-    doubted time when it was last woken because a list lacked a resource
-    served  time when it last got another resource to serve
+    """looked  time of its last look
     waits   time until which it counts as waiting
-    began   time of its first look
-    firsts  for an object that was moved: type → start of the first whole list since `began`
+    woken   time when it was last woken because a list lacked a resource
     """
 
-    asker: Subscription
-    known: bool
-    began: float
+    subscription: Subscription
+    required: RequiredLists
     looked: float = 0.0
     waits: float = 0.0
-    doubted: float = -FORGET
-    served: float = 0.0
-    firsts: dict[str, float] = field(default_factory=dict)
-
-    def needs_list(self, what: str, taken: float) -> bool:
-        """Whether a moved object still needs a whole list that began after `began`; `taken`: start of the last list."""
-        if self.asker.moved and taken >= self.began:
-            self.firsts.setdefault(what, taken)
-        return bool(self.asker.moved) and what not in self.firsts
-
-    def proof(self, what: str) -> float:
-        """Time from which a whole list proves absence to an object that was moved.
-
-        Until then it had another operator, whose last request may still be in progress. And as for the first list of
-        a login, there is no earlier list that shows what the first one lacks.
-        """
-        return max(self.began + SETTLE, self.firsts[what] + CONFIRM) if what in self.firsts else 0.0
+    woken: float = -FORGET
 
 
 @dataclass(eq=False)
@@ -103,13 +81,13 @@ class Answer:
 
 @dataclass
 class Project:
-    """used  time of the last use;  askers  by uid"""
+    """used  time of the last use;  subscriptions  by uid"""
 
     connection: ProjectConnection
     snapshot: Snapshot
     used: float = 0.0
     answers: dict[Query, Answer] = field(default_factory=dict)
-    askers: dict[str, SubscriptionState] = field(default_factory=dict)
+    subscriptions: dict[str, SubscriptionState] = field(default_factory=dict)
     lists: dict[str, SingleFlight[None]] = field(default_factory=dict)
     whole: SingleFlight[None] = field(default_factory=SingleFlight)
     part: SingleFlight[None] = field(default_factory=SingleFlight)
@@ -126,35 +104,40 @@ class Project:
         """Number of lists of servers in progress."""
         return self.whole.flies + self.part.flies
 
-    def asking(self, asker: Subscription) -> SubscriptionState:
+    def state_of(self, subscription: Subscription) -> SubscriptionState:
         """The state of an object; of one that was moved here since its last look, a new one."""
-        asking = self.askers.get(asker.uid)
-        if asking is None or (asker.moved and asker.moved != asking.asker.moved):
-            asking = SubscriptionState(replace(asker, serves=frozenset()), not asker.begun, time.monotonic())
-            self.askers[asker.uid] = asking
-        return asking
+        state = self.subscriptions.get(subscription.uid)
+        if state is None or (subscription.moved and subscription.moved != state.subscription.moved):
+            required = RequiredLists(not subscription.begun, time.monotonic())
+            state = SubscriptionState(replace(subscription, serves=frozenset()), required)
+            self.subscriptions[subscription.uid] = state
+        return state
 
-    def kinds(self, asker: Subscription) -> frozenset[str]:
+    def kinds(self, subscription: Subscription) -> frozenset[str]:
         """Types of the object that the cloud has. Types with a recorded id are included, even if the cloud reports no
         service.
         """
-        return frozenset(asker.kinds) - (self.snapshot.absent.keys() - {what for what, _ in asker.ids})
+        return frozenset(subscription.kinds) - (
+            self.snapshot.evidence.missing_services.keys() - {what for what, _ in subscription.ids}
+        )
 
-    def listed(self, asker: Subscription) -> frozenset[str]:
+    def listed(self, subscription: Subscription) -> frozenset[str]:
         """The types in `kinds` that have been listed."""
-        return self.kinds(asker) & self.snapshot.taken.keys()
+        return self.kinds(subscription) & self.snapshot.taken.keys()
 
-    def is_sure(self, asker: Subscription) -> bool:
+    def is_sure(self, subscription: Subscription) -> bool:
         """Whether no list of `kinds` is doubtful or missing, and each recorded id exists or is proven to be deleted."""
-        lacked = self.snapshot.lacked.keys() - self.snapshot.absent.keys()
-        doubted = self.kinds(asker) & (self.snapshot.doubts.lists.keys() | lacked)
-        return not doubted and is_confirmed(self.snapshot, asker, self.listed(asker))
+        return self.snapshot.evidence.is_sure(self.kinds(subscription), self.unconfirmed(subscription))
 
-    def keeps(self, what: str, asker: Subscription, settled: float) -> bool:
+    def unconfirmed(self, subscription: Subscription) -> set[tuple[str, str]]:
+        """Recorded ids of the object that the lists lack and that are not confirmed to be deleted."""
+        return self.snapshot.evidence.unconfirmed(subscription.ids, self.listed(subscription), self.snapshot.things)
+
+    def keeps(self, what: str, subscription: Subscription, settled: float) -> bool:
         """Whether a waiting object needs no request: the watch refreshes this type, or the object has none of it."""
-        if not TYPES[what].built or not self.watched or what in self.snapshot.doubts.lists:
+        if not TYPES[what].built or not self.watched or what in self.snapshot.evidence.short_lists:
             return False
-        if what == "server" or any(kind == what for kind, _ in self.snapshot.ids_of(asker)):
+        if what == "server" or any(kind == what for kind, _ in self.snapshot.ids_of(subscription)):
             return self.snapshot.kept(what, settled, time.monotonic())
         return self.snapshot.does(what, settled)
 
@@ -170,10 +153,10 @@ class Project:
 
     def waiting(self) -> list[Subscription]:
         now = time.monotonic()
-        return [each.asker for each in self.askers.values() if each.waits > now]
+        return [each.subscription for each in self.subscriptions.values() if each.waits > now]
 
     def having(self, thing: tuple[str, str]) -> list[Subscription]:
-        return [each.asker for each in self.askers.values() if thing in each.asker.ids]
+        return [each.subscription for each in self.subscriptions.values() if thing in each.subscription.ids]
 
     def awaited(self) -> frozenset[tuple[str, str]]:
         """Ids of the resources of waiting objects."""
@@ -183,10 +166,12 @@ class Project:
         """Drop objects whose last look was earlier than `before`, and responses that have expired for all objects
         (`since`: see `Answer`).
         """
-        self.askers = {uid: each for uid, each in self.askers.items() if each.looked >= before}
+        self.subscriptions = {uid: each for uid, each in self.subscriptions.items() if each.looked >= before}
         self.answers = {asked: each for asked, each in self.answers.items() if not each.due(since)}
         self.snapshot.forget(before)
-        self.snapshot.doubts.forget(frozenset[tuple[str, str]]().union(*(e.asker.ids for e in self.askers.values())))
+        self.snapshot.evidence.forget(
+            frozenset[tuple[str, str]]().union(*(e.subscription.ids for e in self.subscriptions.values()))
+        )
 
     def close(self) -> None:
         if self.watch:

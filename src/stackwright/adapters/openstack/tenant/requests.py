@@ -38,7 +38,7 @@ def run(connection: Connection, call: CloudCall, user_data: bytes | None) -> tup
 
 
 def _create(connection: Connection, call: CloudCall, user_data: bytes | None) -> tuple[str, Mapping[str, Any]]:
-    what, body = call.slot[0], dict(call.body)
+    what, body = call.resource_key[0], dict(call.body)
     rest, tags, hints = REST[what], list(body.pop("tags", ())), body.pop("hints", {})
     _mark(body, tags, call)
     if user_data is not None:
@@ -58,8 +58,8 @@ def _create(connection: Connection, call: CloudCall, user_data: bytes | None) ->
 
 def _mark(body: dict[str, Any], tags: list[str], call: CloudCall) -> None:
     """Write the mark into the body of a create request."""
-    made = mark(call.uid, call.slot)
-    match TYPES[call.slot[0]].mark:
+    made = mark(call.uid, call.resource_key)
+    match TYPES[call.resource_key[0]].mark:
         case "tags":
             body["tags"] = [*_unlike_marks(tags), made]
         case "metadata":
@@ -80,7 +80,7 @@ def _unlike_marks(tags: list[str]) -> list[str]:
 
 
 def _update(connection: Connection, call: CloudCall) -> Mapping[str, Any]:
-    what, body = call.slot[0], dict(call.body)
+    what, body = call.resource_key[0], dict(call.body)
     if added := next((name for name in REQUESTS if name in body), ""):
         return attach(connection, call.id, added, body[added])
     rest = REST[what]
@@ -88,7 +88,7 @@ def _update(connection: Connection, call: CloudCall) -> Mapping[str, Any]:
         if field in body:
             value = body.pop(field)
             if field == TYPES[what].mark == "tags":
-                value = [*_unlike_marks(value), mark(call.uid, call.slot)]
+                value = [*_unlike_marks(value), mark(call.uid, call.resource_key)]
             send(connection, what, method, f"/{call.id}/{field}", json={field: value})
     if not body:
         return {}
@@ -97,7 +97,7 @@ def _update(connection: Connection, call: CloudCall) -> Mapping[str, Any]:
 
 def _delete(connection: Connection, call: CloudCall) -> bool:
     """Delete the resource. Returns False if the API returned 404."""
-    what, rest = call.slot[0], REST[call.slot[0]]
+    what, rest = call.resource_key[0], REST[call.resource_key[0]]
     try:
         rest.before(connection, call.id)
         send(connection, what, "DELETE", f"/{call.id}")

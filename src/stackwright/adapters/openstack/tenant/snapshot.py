@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from stackwright.adapters.openstack.tenant.confirm import CONFIRM, PendingConfirmations
+from stackwright.adapters.openstack.tenant.absence import CONFIRM, AbsenceEvidence
 from stackwright.adapters.openstack.tenant.references import pages, project_filter
 from stackwright.adapters.openstack.tenant.rest_types import REST, resource_of, send
 from stackwright.adapters.openstack.tenant.whole_list import WholeList
@@ -36,7 +36,6 @@ LEAVING = 1.0  # the same while an object waits for the deletion of a server
 ABSENT = 60.0  # seconds after which a service that the cloud lacked is tried again
 KEPT = 3.0  # seconds since the last refresh for which a waiting object needs no request
 ACTIVE, DELETED = "ACTIVE", "DELETED"
-SETTLE = 8.0  # seconds after which a request has taken effect, even if its process ended or it timed out
 
 
 @dataclass
@@ -52,16 +51,14 @@ class Snapshot:
     took_part: float = 0.0  # duration of the last list of changed servers
     peeked: float = 0.0  # start of the last peek
     written: dict[tuple[str, str], float] = field(default_factory=dict)
-    absent: dict[str, float] = field(default_factory=dict)  # type that the cloud lacks → time of that response
-    lacked: dict[str, float] = field(default_factory=dict)  # type whose list does not exist → time of the first 404
-    doubts: PendingConfirmations = field(default_factory=PendingConfirmations)
+    evidence: AbsenceEvidence = field(default_factory=AbsenceEvidence)
     # uid → resources with its mark; port id → floating IPs of the port
     _owned: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
 
     def _put(self, thing: CloudResource) -> None:
         self._pop((thing.what, thing.id))  # its mark may have changed
         self.things[thing.what, thing.id] = thing
-        self.doubts.seen((thing.what, thing.id))
+        self.evidence.found((thing.what, thing.id))
         for whose in _owners(thing):
             self._owned.setdefault(whose, set()).add((thing.what, thing.id))
 
@@ -80,11 +77,11 @@ class Snapshot:
         known = {key for key in self.things if key[0] == what}
         gone = known - listed.keys()
         changed = {key for key in gone if self.written.get(key, 0.0) < began}
-        self.doubts.compare(what, known, listed, began)
+        self.evidence.record_growth(what, known, listed, began)
         stays = {key for key in known - (gone - changed) if not self._goes(self.things[key])}
-        self.doubts.weigh(what, stays, listed, began)
-        self.doubts.single.difference_update(listed)
-        self.doubts.gone |= {key for key in changed if self.things[key].state == DELETED}
+        self.evidence.record_loss(what, stays, listed, began)
+        self.evidence.unlisted.difference_update(listed)
+        self.evidence.deleted |= {key for key in changed if self.things[key].state == DELETED}
         for key in changed:
             self._pop(key)
         changed |= self.merge(listed.values(), began)
@@ -119,14 +116,14 @@ class Snapshot:
     def restore(self, thing: CloudResource, now: float) -> None:
         """Store a resource that a list lacked and a single request found."""
         self.write(thing, now)
-        self.doubts.single.add((thing.what, thing.id))
+        self.evidence.unlisted.add((thing.what, thing.id))
 
     def deleted(self, key: tuple[str, str], now: float) -> None:
         """Remove a resource that the cloud deleted at our request, with the resources that it contained."""
         parts = dependents(key[0], "parent")
         for each in {key, *self._naming(parts, {key[1]})}:
             self.drop(each, now)
-            self.doubts.gone.add(each)
+            self.evidence.deleted.add(each)
 
     def _goes(self, thing: CloudResource) -> bool:
         """Whether a list is expected to lack a resource: it is being deleted, or its parent was deleted."""
@@ -160,21 +157,15 @@ class Snapshot:
         """Drop the times of writes that precede every list in progress."""
         self.written = {key: when for key, when in self.written.items() if when >= before}
 
-    def lacks(self, what: str, began: float, *, sure: bool) -> None:
-        """Record that the cloud has no list of a type. As for a resource, one response 404 does not prove that."""
-        if sure or began - self.lacked.setdefault(what, began) >= CONFIRM:
-            self.absent[what] = began
-
-    def has(self, what: str) -> None:
-        self.absent.pop(what, None)
-        self.lacked.pop(what, None)
-
     def due(self, what: str, waits: bool, now: float, settled: float = 0.0) -> bool:
         """Whether a list is due. If no object waits, a new process lists only servers, which suffices without errors.
 
         A caller that must prove absence needs a whole list that began at `settled` or later.
         """
-        if now - self.absent.get(what, -1e9) < ABSENT or now - self.lacked.get(what, -1e9) < CONFIRM:
+        if (
+            now - self.evidence.missing_services.get(what, -1e9) < ABSENT
+            or now - self.evidence.missing_lists.get(what, -1e9) < CONFIRM
+        ):
             return False
         if self.taken.get(what, 0.0) < settled <= now or self.doubtful(what, now):
             return True
@@ -183,7 +174,7 @@ class Snapshot:
 
     def doubtful(self, what: str, now: float) -> bool:
         """Whether the last list of a type lacked many items and the list that confirms this is due."""
-        return what in self.doubts.lists and now - self.taken[what] >= CONFIRM
+        return self.evidence.is_confirmation_due(what, self.taken.get(what, now), now)
 
     def does(self, what: str, settled: float) -> bool:
         """Whether the last whole list began at `settled` or later; changes do not prove absence."""
@@ -228,13 +219,13 @@ class Snapshot:
         """Whether a whole list of servers is due in addition to lists of changes."""
         return self.whole.due(self.taken["server"], now)
 
-    def ids_of(self, asker: Subscription) -> frozenset[tuple[str, str]]:
-        """Recorded ids of the asker, and those of the resources with its mark."""
-        return asker.ids.union(self._owned.get(asker.uid, ()))
+    def ids_of(self, subscription: Subscription) -> frozenset[tuple[str, str]]:
+        """Recorded ids of the object, and those of the resources with its mark."""
+        return subscription.ids.union(self._owned.get(subscription.uid, ()))
 
-    def of(self, asker: Subscription) -> tuple[CloudResource, ...]:
-        """Resources of the asker, and those of other clients that are contained in or attached to one of them."""
-        keys = self.ids_of(asker)
+    def of(self, subscription: Subscription) -> tuple[CloudResource, ...]:
+        """Resources of the object, and those of other clients that are contained in or attached to one of them."""
+        keys = self.ids_of(subscription)
         whats = {what for what, _ in keys}
         hosts = {what for what in whats if dependents(what, "attached")}
         keys = keys.union(*(self._owned.get(id_, ()) for what, id_ in keys if what in hosts))

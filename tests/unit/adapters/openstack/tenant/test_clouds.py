@@ -22,8 +22,8 @@ from stackwright.adapters.openstack.tenant import lists as tenant_lists
 from stackwright.adapters.openstack.tenant import project_session, single_flight
 from stackwright.adapters.openstack.tenant import snapshot as tenant_snapshot
 from stackwright.adapters.openstack.tenant import whole_list as tenant_whole_list
+from stackwright.adapters.openstack.tenant.absence import CONFIRM, SETTLE
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
-from stackwright.adapters.openstack.tenant.confirm import CONFIRM
 from stackwright.adapters.openstack.tenant.limiter import REQUESTS, SERVERS
 from stackwright.adapters.openstack.tenant.project_session import ANSWERS, Project
 from stackwright.adapters.openstack.tenant.references import KEPT, WHOLE, find
@@ -323,8 +323,8 @@ def test_all_rules_of_our_security_group_are_visible() -> None:
     snapshot = Snapshot()
     for thing in (group, *rules):
         snapshot.write(thing, 1.0)
-    asker = Subscription("c", ("ns", "c"), UID, ("security-group", "security-group-rule"))
-    assert [thing.id for thing in snapshot.of(asker)] == ["g", "g1"]
+    subscription = Subscription("c", ("ns", "c"), UID, ("security-group", "security-group-rule"))
+    assert [thing.id for thing in snapshot.of(subscription)] == ["g", "g1"]
 
 
 @pytest.mark.parametrize(("took", "age"), [(0.0, 0.5), (0.5, 0.5), (1.5, 1.5), (7.0, 7.0)])
@@ -619,10 +619,10 @@ def test_a_list_that_began_before_the_last_whole_list_is_ignored() -> None:
 async def test_the_whole_list_is_fetched_in_the_background(lists: Lists, time: Time) -> None:
     port_ = clouds([])
     lists.things["server"] = [CloudResource("server", "1", state="BUILD")]
-    await look(port_, CLOUD, asker(1, waits=True, begun=False))
+    await look(port_, CLOUD, subscription(1, waits=True, begun=False))
     for _ in range(3):
         time.now += tenant_whole_list.WHOLE / 2
-        await look(port_, CLOUD, asker(1, waits=True))
+        await look(port_, CLOUD, subscription(1, waits=True))
         await asyncio.sleep(0.05)
     assert [partly for what, partly in lists.asked if what == "server"] in (
         [False, True, True, False, True], [False, True, False, True, True],
@@ -649,8 +649,8 @@ def test_the_view_of_an_object_has_recorded_and_marked_resources() -> None:
     snapshot.replace(
         "port", [port("a"), port("b", uid="f" * 8), CloudResource("port", "c"), CloudResource("port", "d")], began=1
     )
-    asker = Subscription("server", ("ns", "web"), UID, ("port",), frozenset({("port", "c")}))
-    assert [thing.id for thing in snapshot.of(asker)] == ["a", "c"]
+    subscription = Subscription("server", ("ns", "web"), UID, ("port",), frozenset({("port", "c")}))
+    assert [thing.id for thing in snapshot.of(subscription)] == ["a", "c"]
 
 
 class Lists:
@@ -726,14 +726,14 @@ def clouds(told: list[Any], passwords: dict[str, str] | None = None) -> OpenStac
     return OpenStackClouds(secrets, lambda controller, key: told.append((controller, key)))
 
 
-def asker(number: int, *, waits: bool = False, begun: bool = True) -> Subscription:
+def subscription(number: int, *, waits: bool = False, begun: bool = True) -> Subscription:
     owned = frozenset({("server", str(number))})
     return Subscription("server", ("ns", str(number)), f"{UID}{number}", KINDS, owned, waits, begun)
 
 
 async def test_a_view_reads_memory_only(lists: Lists, time: Time) -> None:
     lists.things["server"] = [CloudResource("server", "id-1")]
-    port_, one = clouds([]), asker(1)
+    port_, one = clouds([]), subscription(1)
     await port_.subscribe(CLOUD, one)
     asked = list(lists.asked)
     time.now += 1000
@@ -752,7 +752,7 @@ async def test_a_call_needs_a_subscription_with_its_credentials(lists: Lists, ti
 async def test_500_healthy_servers_cost_one_list(lists: Lists) -> None:
     lists.things["server"] = [CloudResource("server", str(n), state="ACTIVE") for n in range(500)]
     port_ = clouds([])
-    looks = await asyncio.gather(*(look(port_, CLOUD, asker(n)) for n in range(500)))
+    looks = await asyncio.gather(*(look(port_, CLOUD, subscription(n)) for n in range(500)))
     assert lists.asked == [("server", False)]
     assert all(len(view.things) == 1 for view in looks)
     assert looks[0].unseen == {"port", "trunk", "volume"}
@@ -763,7 +763,7 @@ async def test_a_call_decided_with_other_credentials_is_not_executed(lists: List
     """They may lead to another project. A plan with ten removals takes seconds, and the Secret may change meanwhile."""
     passwords = {"clouds": "pw-1"}
     port_ = clouds([], passwords)
-    await look(port_, CLOUD, replace(asker(1), uid=UID))
+    await look(port_, CLOUD, replace(subscription(1), uid=UID))
     for password in ("pw-2", "pw-1"):
         passwords["clouds"] = password
         time.now += transport_login.READ_AGAIN
@@ -772,7 +772,7 @@ async def test_a_call_decided_with_other_credentials_is_not_executed(lists: List
         assert told.value.reason == "CredentialsChanged"
         passwords["clouds"] = "pw-2"
         time.now += transport_login.READ_AGAIN
-        await look(port_, CLOUD, replace(asker(1), uid=UID))
+        await look(port_, CLOUD, replace(subscription(1), uid=UID))
     await port_.close()
 
 
@@ -783,7 +783,7 @@ async def test_who_cannot_read_the_credentials_changes_nothing(
     sent: list[Any] = []
     monkeypatch.setattr(tenant_clouds, "run", lambda *call: sent.append(call) or ("1", None))
     port_ = clouds([])
-    await look(port_, CLOUD, replace(asker(1), uid=UID))
+    await look(port_, CLOUD, replace(subscription(1), uid=UID))
     await submit(port_, call("delete", "port", "a", id="1"))
     assert len(sent) == 1
 
@@ -803,29 +803,29 @@ async def test_changed_credentials_in_the_same_secret_are_used_at_once(lists: Li
     passwords = {"clouds": "pw-1"}
     port_ = clouds([], passwords)
     lists.things["server"] = [CloudResource("server", "1")]
-    assert (await look(port_, CLOUD, asker(1))).things
+    assert (await look(port_, CLOUD, subscription(1))).things
     passwords["clouds"] = "pw-2"
     lists.things["server"] = []
     time.now += 3
-    assert not (await look(port_, CLOUD, asker(1))).things
+    assert not (await look(port_, CLOUD, subscription(1))).things
     await port_.close()
 
 
 async def test_requests_of_an_earlier_process_are_not_settled_at_once(lists: Lists) -> None:
     lists.things["server"] = [CloudResource("server", "1"), CloudResource("server", "2")]
     port_ = clouds([])
-    assert not (await look(port_, CLOUD, asker(1, waits=True))).settled
-    assert (await look(port_, CLOUD, asker(2, waits=True, begun=False))).settled
-    assert (await look(port_, CLOUD, asker(2, waits=True))).settled
+    assert not (await look(port_, CLOUD, subscription(1, waits=True))).settled
+    assert (await look(port_, CLOUD, subscription(2, waits=True, begun=False))).settled
+    assert (await look(port_, CLOUD, subscription(2, waits=True))).settled
     await port_.close()
 
 
 async def test_resources_of_an_earlier_process_are_searched_when_all_is_settled(lists: Lists, time: Time) -> None:
     port_ = clouds([])
-    assert not (await look(port_, CLOUD, asker(1, waits=True))).settled
+    assert not (await look(port_, CLOUD, subscription(1, waits=True))).settled
     before = len(lists.asked)
-    time.now += tenant_snapshot.SETTLE + 1
-    assert (await look(port_, CLOUD, asker(1, waits=True))).settled
+    time.now += SETTLE + 1
+    assert (await look(port_, CLOUD, subscription(1, waits=True))).settled
     assert {what for what, _ in lists.asked[before:]} == set(KINDS)
     await port_.close()
 
@@ -835,8 +835,8 @@ async def test_only_waiting_subscribers_are_woken_by_changes(lists: Lists, monke
     told: list[Any] = []
     port_ = clouds(told)
     lists.things["server"] = [CloudResource("server", "1", state="BUILD"), CloudResource("server", "2", state="ACTIVE")]
-    await look(port_, CLOUD, asker(1, waits=True, begun=False))
-    await look(port_, CLOUD, asker(2))
+    await look(port_, CLOUD, subscription(1, waits=True, begun=False))
+    await look(port_, CLOUD, subscription(2))
     told.clear()
     lists.things["server"] = [CloudResource("server", "1", state="ACTIVE"), CloudResource("server", "2", state="ERROR")]
     for _ in range(100):
@@ -867,7 +867,7 @@ async def test_a_slow_list_delays_no_peek(lists: Lists, time: Time, monkeypatch:
     told: list[Any] = []
     port_ = clouds(told)
     lists.things["server"] = [CloudResource("server", "1", state="BUILD")]
-    await look(port_, CLOUD, asker(1, waits=True, begun=False))
+    await look(port_, CLOUD, subscription(1, waits=True, begun=False))
     lists.things["server"] = [CloudResource("server", "1", state="ACTIVE")]
     told.clear()
     time.now += tenant_snapshot.PART
@@ -882,7 +882,7 @@ async def test_a_slow_list_delays_no_peek(lists: Lists, time: Time, monkeypatch:
 async def test_peeks_run_twice_a_second_and_changes_are_listed_when_a_server_is_deleted(
     lists: Lists, time: Time
 ) -> None:
-    port_, waiting = clouds([]), asker(1, waits=True, begun=False)
+    port_, waiting = clouds([]), subscription(1, waits=True, begun=False)
     lists.things["server"] = [CloudResource("server", "1", state="BUILD"), CloudResource("server", "2", state="ACTIVE")]
 
     async def asked(seconds: float) -> tuple[int, int]:
@@ -928,16 +928,16 @@ def test_a_peek_shows_only_that_a_server_is_built() -> None:
 async def test_a_waiting_subscriber_uses_a_recent_snapshot_as_it_is(lists: Lists, time: Time) -> None:
     """Otherwise an object that is woken for its new server would wait for the next request to the cloud."""
     port_ = clouds([])
-    await look(port_, CLOUD, asker(1, waits=True, begun=False))
+    await look(port_, CLOUD, subscription(1, waits=True, begun=False))
     await asyncio.sleep(0.01)
     before = lists.peeks
     time.now += 2
-    await look(port_, CLOUD, asker(1, waits=True))
+    await look(port_, CLOUD, subscription(1, waits=True))
     assert lists.peeks == before
     time.now += 2
     lists.fail = TransientCloudError("ServerError", "HTTP 500")
     with pytest.raises(TransientCloudError, match="HTTP 500"):
-        await look(port_, CLOUD, asker(1, waits=True))
+        await look(port_, CLOUD, subscription(1, waits=True))
     await port_.close()
 
 
@@ -954,22 +954,22 @@ async def test_a_wait_for_a_server_needs_no_list_of_other_types(
 
     monkeypatch.setattr(tenant_lists, "fetch", fetch)
     port_ = clouds([])
-    await look(port_, CLOUD, asker(1, waits=True, begun=False))
+    await look(port_, CLOUD, subscription(1, waits=True, begun=False))
     await asyncio.sleep(0.01)
     for _ in range(2):
         time.now += RARELY[0] / 2 + 1
         project = await refresh(port_)
-        await look(port_, CLOUD, asker(1, waits=True))
+        await look(port_, CLOUD, subscription(1, waits=True))
     await until(lambda: not any(flight.flies for flight in project.lists.values()))
     lists.asked.clear()
     slow = True
     time.now += RARELY[0] / 2 + 1
     await refresh(port_)
-    await look(port_, CLOUD, asker(1, waits=True))
+    await look(port_, CLOUD, subscription(1, waits=True))
     time.now += RARELY[0] / 2 + 1
     await refresh(port_)
     try:
-        await asyncio.wait_for(look(port_, CLOUD, asker(1, waits=True)), 60)
+        await asyncio.wait_for(look(port_, CLOUD, subscription(1, waits=True)), 60)
     finally:
         free.set()
     await until(lambda: len(lists.asked) >= 3)
@@ -996,7 +996,7 @@ async def test_servers_are_created_in_turn_and_the_next_is_woken_when_a_slot_fre
         return await submit(port_, CloudCall(CLOUD, "create", SERVER_KEY, f"{UID}{n}", body=bodies[n]))
 
     for n in bodies:
-        await look(port_, CLOUD, asker(n, waits=True, begun=False))
+        await look(port_, CLOUD, subscription(n, waits=True, begun=False))
     assert [await make(n) for n in range(least)] == [str(n) for n in range(least)]
     with pytest.raises(
         TransientCloudError, match="Waiting for a free slot: other servers of this project are being created"
@@ -1023,7 +1023,7 @@ async def test_a_deferred_request_holds_no_worker_and_is_woken_when_a_slot_frees
     least = REQUESTS[0]
     calls = [CloudCall(CLOUD, "create", SERVER_KEY, f"{UID}{n}") for n in range(least + 1)]
     for n in range(least + 1):
-        await look(port_, CLOUD, asker(n, waits=True, begun=False))
+        await look(port_, CLOUD, subscription(n, waits=True, begun=False))
     first = [asyncio.create_task(submit(port_, each)) for each in calls[:least]]
     try:
         await asyncio.sleep(0)
@@ -1049,7 +1049,7 @@ async def test_a_failed_request_for_a_server_frees_its_slot(
     port_ = clouds([])
     monkeypatch.setattr(tenant_clouds, "run", Mock(side_effect=TerminalCloudError("Rejected", "no")))
     for n in range(SERVERS[0] + 1):
-        await look(port_, CLOUD, asker(n, waits=True, begun=False))
+        await look(port_, CLOUD, subscription(n, waits=True, begun=False))
         with pytest.raises(TerminalCloudError, match="no"):
             await submit(port_, CloudCall(CLOUD, "create", SERVER_KEY, f"{UID}{n}"))
     await port_.close()
@@ -1059,7 +1059,7 @@ async def test_a_wait_for_user_data_blocks_no_other_object(lists: Lists, monkeyp
     port_ = clouds([])
     monkeypatch.setattr(tenant_clouds, "run", lambda made, call, _: (call.uid, {}))
     for n in range(SERVERS[0] + 1):
-        await look(port_, CLOUD, asker(n, waits=True, begun=False))
+        await look(port_, CLOUD, subscription(n, waits=True, begun=False))
     for n in range(SERVERS[0]):
         await submit(port_, CloudCall(CLOUD, "create", ("port", "p"), f"{UID}{n}"))
         with pytest.raises(TransientCloudError, match="Waiting for Secret ns/none with the key value"):
@@ -1082,13 +1082,13 @@ async def test_a_secret_value_that_is_no_text_is_an_error_of_the_user(
 
     monkeypatch.setattr(tenant_clouds, "run", lambda made, call, user_data: (user_data.hex(), {}))
     port_ = OpenStackClouds(secrets, lambda controller, key: None)
-    await look(port_, CLOUD, asker(0, waits=True, begun=False))
+    await look(port_, CLOUD, subscription(0, waits=True, begun=False))
     call_ = CloudCall(CLOUD, "create", SERVER_KEY, f"{UID}0", user_data=(("ns", "data"), "value"))
     assert bytes.fromhex(await submit(port_, call_)) == packed
     for part, value in (("cacert", b"\x30\x82\xff"), ("clouds.yaml", written + b"\xff")):
         found = {"clouds.yaml": written, part: value}
         with pytest.raises(TransientCloudError, match=part) as raised:
-            await look(OpenStackClouds(secrets, lambda controller, key: None), CLOUD, asker(1))
+            await look(OpenStackClouds(secrets, lambda controller, key: None), CLOUD, subscription(1))
         assert raised.value.reason == "CredentialsInvalid"
     await port_.close()
 
@@ -1148,11 +1148,11 @@ async def test_a_cloud_without_volumes_is_a_cloud(
     tenant_lists.fetch = fetch  # type: ignore[assignment]
     port_ = clouds([])
     for _ in range(2):
-        view = await look(port_, CLOUD, asker(1, waits=True, begun=False))
+        view = await look(port_, CLOUD, subscription(1, waits=True, begun=False))
         assert view.certain == isinstance(error, TerminalCloudError), "one answer of 404 proves nothing"
     time.now += CONFIRM
     for _ in range(2):
-        view = await look(port_, CLOUD, asker(1, waits=True, begun=False))
+        view = await look(port_, CLOUD, subscription(1, waits=True, begun=False))
         assert view.certain
     assert asked.count("volume") == (1 if isinstance(error, TerminalCloudError) else 2)
     await port_.close()
@@ -1170,7 +1170,7 @@ async def test_one_404_makes_no_service_missing(lists: Lists, time: Time, own: b
 
     tenant_lists.fetch = fetch  # type: ignore[assignment]
     told: list[Any] = []
-    port_, one = clouds(told), replace(asker(1, waits=True, begun=False), ids=frozenset())
+    port_, one = clouds(told), replace(subscription(1, waits=True, begun=False), ids=frozenset())
     if own:
         assert not (await look(port_, CLOUD, one)).certain
     else:
@@ -1197,10 +1197,10 @@ async def test_after_a_restart_lists_settle_in_a_cloud_that_lacks_a_service(
 
     tenant_lists.fetch = fetch  # type: ignore[assignment]
     port_ = clouds([])
-    await look(port_, CLOUD, asker(1, waits=True, begun=begun))
+    await look(port_, CLOUD, subscription(1, waits=True, begun=begun))
     for _ in range(3):
-        time.now += tenant_snapshot.SETTLE + 1
-        view = await look(port_, CLOUD, asker(1, waits=True, begun=begun))
+        time.now += SETTLE + 1
+        view = await look(port_, CLOUD, subscription(1, waits=True, begun=begun))
     assert not view.unseen
     assert view.settled
     await port_.close()
@@ -1218,12 +1218,12 @@ async def test_a_missing_service_does_not_hide_its_recorded_resources(lists: Lis
 
     tenant_lists.fetch = fetch  # type: ignore[assignment]
     port_ = clouds([])
-    recorded = replace(asker(1, waits=True), ids=frozenset({("volume", "v1")}))
+    recorded = replace(subscription(1, waits=True), ids=frozenset({("volume", "v1")}))
     for _ in range(2):
         view = await look(port_, CLOUD, recorded)
         assert "volume" in view.unseen
         assert not view.certain
-        time.now += tenant_snapshot.SETTLE + 1
+        time.now += SETTLE + 1
     lacking.clear()
     time.now += tenant_snapshot.ABSENT
     view = await look(port_, CLOUD, recorded)
@@ -1241,7 +1241,7 @@ async def test_the_deletion_of_an_unrecorded_marked_resource_is_visible(
     monkeypatch.setattr(tenant_clouds, "run", lambda made, call, user_data: (call.id, {}))
     lists.things["volume"] = [CloudResource("volume", "v", state="available", mark=mark(UID, ("volume", "root")))]
     port_, one = clouds([]), Subscription("server", ("ns", "web"), UID, KINDS, waits=True)
-    time.now += tenant_snapshot.SETTLE
+    time.now += SETTLE
     assert [each.id for each in (await look(port_, CLOUD, one)).things] == ["v"]
     await submit(port_, call("delete", "volume", "root", id="v"))
     lists.things["volume"] = []
@@ -1255,7 +1255,7 @@ async def test_an_error_of_a_list_reaches_the_caller_of_view(lists: Lists) -> No
     lists.fail = TransientCloudError("ServerError", "HTTP 500")
     port_ = clouds([])
     with pytest.raises(TransientCloudError, match="HTTP 500"):
-        await look(port_, CLOUD, asker(1))
+        await look(port_, CLOUD, subscription(1))
     await port_.close()
 
 
@@ -1267,18 +1267,18 @@ async def test_after_a_429_no_object_of_the_project_sends_requests(
     monkeypatch.setattr(tenant_clouds, "run", lambda made, call, data: answers.append(call) or ("1", {}))
     lists.things["server"] = [CloudResource("server", str(n)) for n in range(4)]
     port_ = clouds([], {"theirs": "pw-y"})
-    await look(port_, CLOUD, asker(1, waits=True, begun=False))
+    await look(port_, CLOUD, subscription(1, waits=True, begun=False))
     time.now += 4
     lists.fail = problem(429, "Too many", "90")
     with pytest.raises(TransientCloudError):
-        await look(port_, CLOUD, asker(1, waits=True))
+        await look(port_, CLOUD, subscription(1, waits=True))
     lists.fail = None
     lists.asked.clear()
-    await look(port_, CLOUD, asker(2))  # for this one the picture is good enough
+    await look(port_, CLOUD, subscription(2))  # for this one the picture is good enough
     time.now += 60
     told = await asyncio.gather(
-        look(port_, CLOUD, asker(2)),
-        look(port_, CLOUD, asker(3, waits=True)),
+        look(port_, CLOUD, subscription(2)),
+        look(port_, CLOUD, subscription(3, waits=True)),
         port_.find(CLOUD, query("image", name="a")),
         submit(port_, CloudCall(CLOUD, "create", ("port", "n"), f"{UID}1")),
         return_exceptions=True,
@@ -1289,9 +1289,11 @@ async def test_after_a_429_no_object_of_the_project_sends_requests(
         assert error.after and 30 <= error.after <= 36
     await asyncio.sleep(0.01)
     assert (lists.asked, answers) == ([], [])
-    assert (await look(port_, CloudRef(("ns", "theirs"), "mine"), asker(4))).things == (), "another project may ask"
+    assert (await look(port_, CloudRef(("ns", "theirs"), "mine"), subscription(4))).things == (), (
+        "another project may ask"
+    )
     time.now += 30
-    await look(port_, CLOUD, asker(2))
+    await look(port_, CLOUD, subscription(2))
     await submit(port_, CloudCall(CLOUD, "create", ("port", "n"), f"{UID}1"))
     assert len(lists.asked) == 2 and len(answers) == 1
     await port_.close()
@@ -1301,15 +1303,15 @@ async def test_an_unused_subscription_is_forgotten_with_its_data(lists: Lists, t
     lists.things["server"] = [CloudResource("server", str(n), state="ACTIVE") for n in range(50)]
     port_ = clouds([])
     for number in range(50):
-        await look(port_, CLOUD, asker(number, waits=True, begun=False))
+        await look(port_, CLOUD, subscription(number, waits=True, begun=False))
     (project,) = port_._projects.values()
     project.snapshot.write(port("old"), time.now)
     project.snapshot.drop(("port", "old"), time.now)
     port_._unsure[f"{UID}1", "server"] = time.now + 8
     for _ in range(65):
         time.now += 60
-        await look(port_, CLOUD, asker(1))
-    assert list(project.askers) == [f"{UID}1"]
+        await look(port_, CLOUD, subscription(1))
+    assert list(project.subscriptions) == [f"{UID}1"]
     assert not project.snapshot.written
     assert not project.snapshot._owned
     assert not port_._unsure
@@ -1319,27 +1321,27 @@ async def test_an_unused_subscription_is_forgotten_with_its_data(lists: Lists, t
 async def test_a_returning_subscription_starts_unsettled(lists: Lists, time: Time) -> None:
     lists.things["server"] = [CloudResource("server", "1"), CloudResource("server", "2")]
     port_ = clouds([])
-    await look(port_, CLOUD, asker(1, begun=False))
+    await look(port_, CLOUD, subscription(1, begun=False))
     time.now += 2 * project_session.FORGET
-    await look(port_, CLOUD, asker(2))
+    await look(port_, CLOUD, subscription(2))
     lists.asked.clear()
-    assert not (await look(port_, CLOUD, asker(1, waits=True))).settled
+    assert not (await look(port_, CLOUD, subscription(1, waits=True))).settled
     assert {what for what, _ in lists.asked} >= {"port", "volume"}, "by lists of today"
     time.now += CONFIRM
-    assert (await look(port_, CLOUD, asker(1, waits=True))).settled
+    assert (await look(port_, CLOUD, subscription(1, waits=True))).settled
     await port_.close()
 
 
 async def test_a_session_with_changed_credentials_is_closed(lists: Lists, time: Time) -> None:
     passwords = {"clouds": "old"}
     port_ = clouds([], passwords)
-    await look(port_, CLOUD, asker(1))
+    await look(port_, CLOUD, subscription(1))
     (old,) = port_._projects.values()
     used = old.connection._connection
     passwords["clouds"] = "new"
     for _ in range(65):
         time.now += 60
-        await look(port_, CLOUD, asker(1))
+        await look(port_, CLOUD, subscription(1))
     (new,) = port_._projects.values()
     assert new is not old
     used.close.assert_called_once()  # type: ignore[union-attr]
@@ -1349,10 +1351,10 @@ async def test_a_session_with_changed_credentials_is_closed(lists: Lists, time: 
 
 async def test_threads_end_with_the_last_credentials_of_a_namespace(lists: Lists, time: Time) -> None:
     port_ = clouds([])
-    await look(port_, CLOUD, asker(1))
+    await look(port_, CLOUD, subscription(1))
     (old,) = port_._projects.values()
     time.now += 2 * project_session.FORGET
-    await look(port_, CloudRef(("other", "theirs"), "mine"), asker(2))
+    await look(port_, CloudRef(("other", "theirs"), "mine"), subscription(2))
     with pytest.raises(RuntimeError, match="after shutdown"):
         old.connection.threads.submit(len, "")
     (new,) = port_._projects.values()
@@ -1419,7 +1421,7 @@ async def test_a_cloud_that_hangs_keeps_no_other_waiting(lists: Lists, monkeypat
     await asyncio.sleep(0.05)
     try:
         async with asyncio.timeout(60):
-            await look(port_, CloudRef(("ns", "theirs"), "mine"), asker(1))
+            await look(port_, CloudRef(("ns", "theirs"), "mine"), subscription(1))
     finally:
         free.set()
         await asyncio.gather(*hanging, return_exceptions=True)
@@ -1447,7 +1449,7 @@ async def test_many_credentials_of_a_namespace_have_no_more_threads_than_it_has(
         async with asyncio.timeout(60):
             while len(port_._projects) < 40 or len(busy) < 4:
                 await asyncio.sleep(0.01)
-            await look(port_, CloudRef(("other", "theirs"), "mine"), asker(1))
+            await look(port_, CloudRef(("other", "theirs"), "mine"), subscription(1))
     finally:
         free.set()
         await asyncio.gather(*hanging, return_exceptions=True)
@@ -1471,18 +1473,18 @@ async def test_no_object_waits_for_the_probe_of_a_hanging_service(
 
     monkeypatch.setattr(tenant_lists, "fetch", hangs)
     port_ = clouds([])
-    first = await asyncio.gather(*(look(port_, CLOUD, asker(n)) for n in range(8)), return_exceptions=True)
+    first = await asyncio.gather(*(look(port_, CLOUD, subscription(n)) for n in range(8)), return_exceptions=True)
     assert {str(each) for each in first} == {"timed out"}
     assert tries == 1, "who came meanwhile takes what it brought"
     time.now += 10
-    one = asyncio.create_task(look(port_, CLOUD, asker(1)))
+    one = asyncio.create_task(look(port_, CLOUD, subscription(1)))
     try:
         async with asyncio.timeout(60):
             while tries < 2:
                 await asyncio.sleep(0.01)
             for number in range(2, 50):
                 with pytest.raises(TransientCloudError, match="timed out"):
-                    await look(port_, CLOUD, asker(number))
+                    await look(port_, CLOUD, subscription(number))
     finally:
         free.set()
     assert tries == 2
@@ -1507,10 +1509,10 @@ def test_a_floating_ip_is_visible_to_the_object_with_its_port() -> None:
     address = CloudResource("floating-ip", "f", facts={"port_id": "p"})
     for thing in (CloudResource("port", "p", mark=mark(UID, ("port", "0"))), address):
         snapshot.write(thing, 1.0)
-    asker = Subscription("server", ("ns", "web"), UID, KINDS)
-    assert address in snapshot.of(asker)
+    subscription = Subscription("server", ("ns", "web"), UID, KINDS)
+    assert address in snapshot.of(subscription)
     snapshot.changed(("floating-ip", "f"), {"port_id": "other"}, 2.0)
-    assert [thing.id for thing in snapshot.of(asker)] == ["p"]
+    assert [thing.id for thing in snapshot.of(subscription)] == ["p"]
 
 
 async def test_the_object_of_a_port_is_woken_at_once_by_a_new_floating_ip(
@@ -1521,7 +1523,7 @@ async def test_the_object_of_a_port_is_woken_at_once_by_a_new_floating_ip(
     monkeypatch.setattr(tenant_clouds, "run", lambda connection, call, data: ("f", {"id": "f", **body}))
     port_ = clouds(told)
     server = Subscription("server", ("ns", "web"), f"{UID}1", KINDS, frozenset({("port", "p")}))
-    for each in (server, asker(2), Subscription("floatingippool", ("ns", "pool"), UID, ("floating-ip",))):
+    for each in (server, subscription(2), Subscription("floatingippool", ("ns", "pool"), UID, ("floating-ip",))):
         await look(port_, CLOUD, each)
     await submit(port_, call("update", "floating-ip", id="f", body=body))
     assert told == [("server", ("ns", "web"))]

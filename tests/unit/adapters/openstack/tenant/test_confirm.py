@@ -11,8 +11,8 @@ import pytest
 
 from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
 from stackwright.adapters.openstack.tenant import lists as tenant_lists
+from stackwright.adapters.openstack.tenant.absence import CONFIRM, AbsenceEvidence
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
-from stackwright.adapters.openstack.tenant.confirm import CONFIRM, PendingConfirmations
 from stackwright.adapters.openstack.tenant.snapshot import single
 from stackwright.adapters.openstack.tenant.whole_list import WHOLE
 from stackwright.controllers.infra.managed_resources import Owner, plan_removal
@@ -102,12 +102,12 @@ async def test_a_list_with_many_more_items_is_confirmed_like_the_first_one(cloud
         time.now += CONFIRM
 
 
-async def listed_again(port_: OpenStackClouds, asker: Subscription, time: Time) -> ProjectView:
+async def listed_again(port_: OpenStackClouds, subscription: Subscription, time: Time) -> ProjectView:
     """By a whole list."""
     (project,) = port_._projects.values()
     time.now += WHOLE
-    await port_._lists._list(CLOUD, project, asker.kinds[0])
-    return await look(port_, CLOUD, asker)
+    await port_._lists._list(CLOUD, project, subscription.kinds[0])
+    return await look(port_, CLOUD, subscription)
 
 
 @pytest.mark.parametrize("kind", SHORT)
@@ -116,11 +116,11 @@ async def test_a_list_without_a_recorded_resource_forgets_nothing(
     cloud: Cloud, time: Time, what: str, kind: str
 ) -> None:
     cloud.things[what] = things(what)
-    port_, asker = clouds([]), asks(what, *IDS)
-    assert (await look(port_, CLOUD, asker)).certain
+    port_, subscription = clouds([]), asks(what, *IDS)
+    assert (await look(port_, CLOUD, subscription)).certain
     assert cloud.single == [], "nothing is missing, so nothing more is asked for"
     cloud.wrong[what] = SHORT[kind](cloud.things[what])
-    view = await listed_again(port_, asker, time)
+    view = await listed_again(port_, subscription, time)
     assert sorted(thing.id for thing in view.things) == IDS
     assert {id_ for _, id_ in cloud.single} == set(IDS) - {thing.id for thing in cloud.wrong[what] or ()}
     await port_.close()
@@ -130,19 +130,19 @@ async def test_a_list_without_a_recorded_resource_forgets_nothing(
 async def test_a_recorded_resource_is_gone_after_two_confirmations(cloud: Cloud, time: Time, what: str) -> None:
     cloud.things[what] = things(what)
     told: list[Any] = []
-    port_, asker = clouds(told), asks(what, *IDS)
-    await look(port_, CLOUD, asker)
+    port_, subscription = clouds(told), asks(what, *IDS)
+    await look(port_, CLOUD, subscription)
     del cloud.things[what][-1]
-    view = await listed_again(port_, asker, time)
+    view = await listed_again(port_, subscription, time)
     assert not view.settled
     time.now += CONFIRM - 1
-    assert not (await look(port_, CLOUD, asker)).settled
+    assert not (await look(port_, CLOUD, subscription)).settled
     assert len(cloud.single) == 1
     time.now += 1
-    assert (await look(port_, CLOUD, asker)).certain
+    assert (await look(port_, CLOUD, subscription)).certain
     assert cloud.single == [(what, IDS[-1])] * 2
     time.now += CONFIRM
-    assert (await look(port_, CLOUD, asker)).certain
+    assert (await look(port_, CLOUD, subscription)).certain
     assert len(cloud.single) == 2, "once confirmed it is not asked for again"
     await port_.close()
 
@@ -161,21 +161,21 @@ async def test_a_list_that_suddenly_lacks_many_items_is_accepted_after_an_equal_
 ) -> None:
     """A resource that is known only by its mark has no id to request."""
     cloud.things[what] = things(what, number)
-    port_, asker = clouds([]), asks(what)
-    assert (await look(port_, CLOUD, asker)).certain
+    port_, subscription = clouds([]), asks(what)
+    assert (await look(port_, CLOUD, subscription)).certain
     cloud.wrong[what] = SHORT[kind](cloud.things[what])
-    view = await listed_again(port_, asker, time)
+    view = await listed_again(port_, subscription, time)
     assert not view.settled
-    assert not plan_removal(Owner(CLOUD, UID), {}, view).whole, "the finalizer stays"
+    assert not plan_removal(Owner(CLOUD, UID), {}, view).complete, "the finalizer stays"
     time.now += CONFIRM
     cloud.wrong[what] = None
-    view = await look(port_, CLOUD, asker)
+    view = await look(port_, CLOUD, subscription)
     assert view.certain
     assert len(view.things) == number
     cloud.wrong[what] = SHORT[kind](cloud.things[what])
-    assert not (await listed_again(port_, asker, time)).settled
+    assert not (await listed_again(port_, subscription, time)).settled
     time.now += CONFIRM
-    assert (await look(port_, CLOUD, asker)).certain, "two lists agree"
+    assert (await look(port_, CLOUD, subscription)).certain, "two lists agree"
     await port_.close()
 
 
@@ -183,9 +183,9 @@ async def test_a_recorded_router_keeps_its_finalizer_through_an_empty_list(cloud
     """So a router was orphaned while a replica of Neutron came up."""
     cloud.things["router"] = things("router", 1)
     record: dict[ResourceKey, str] = {("router", ""): IDS[0]}
-    port_, asker = clouds([]), asks("router", IDS[0])
+    port_, subscription = clouds([]), asks("router", IDS[0])
     cloud.wrong["router"] = []
-    step = plan_removal(Owner(CLOUD, UID), record, await look(port_, CLOUD, asker))
+    step = plan_removal(Owner(CLOUD, UID), record, await look(port_, CLOUD, subscription))
     assert [call.id for call in step.calls] == [IDS[0]]
     assert step.record == record
     await port_.close()
@@ -197,15 +197,15 @@ async def test_a_resource_deleted_at_our_request_is_gone_and_one_404_is_not_enou
     cloud: Cloud, time: Time, monkeypatch: pytest.MonkeyPatch, what: str, found: bool
 ) -> None:
     cloud.things[what] = things(what, 1)
-    port_, asker = clouds([]), asks(what, IDS[0])
-    await look(port_, CLOUD, asker)
+    port_, subscription = clouds([]), asks(what, IDS[0])
+    await look(port_, CLOUD, subscription)
     monkeypatch.setattr(tenant_clouds, "run", lambda made, call, data: (call.id, {} if found else None))
     await submit(port_, CloudCall(CLOUD, "delete", (what, ""), UID, id=IDS[0]))  # type: ignore[arg-type]
     assert cloud.single == ([(what, IDS[0])] if TYPES[what].attached else []), "somebody may have attached it"
     cloud.single.clear()
     if found:
         cloud.things[what] = []
-    view = await look(port_, CLOUD, asker)
+    view = await look(port_, CLOUD, subscription)
     assert view.certain
     assert [thing.id for thing in view.things] == ([] if found else [IDS[0]])
     assert len(cloud.single) == (0 if found else 1)
@@ -218,14 +218,14 @@ async def test_the_rules_of_a_group_are_deleted_with_it(
     rules = [CloudResource("security-group-rule", f"r{n}", facts={"security_group_id": IDS[0]}) for n in range(3)]
     cloud.things = {"security-group": things("security-group", 1), "security-group-rule": rules}
     known = frozenset({("security-group", IDS[0]), *(("security-group-rule", rule.id) for rule in rules)})
-    asker = replace(asks("security-group"), kinds=("security-group", "security-group-rule"), ids=known)
+    subscription = replace(asks("security-group"), kinds=("security-group", "security-group-rule"), ids=known)
     port_ = clouds([])
-    assert len((await look(port_, CLOUD, asker)).things) == 4
+    assert len((await look(port_, CLOUD, subscription)).things) == 4
     monkeypatch.setattr(tenant_clouds, "run", lambda made, call, data: (call.id, {}))
     await submit(port_, CloudCall(CLOUD, "delete", ("security-group", ""), UID, id=IDS[0]))
     cloud.things.clear()
     time.now += WHOLE
-    view = await look(port_, CLOUD, asker)
+    view = await look(port_, CLOUD, subscription)
     assert view.certain
     assert (view.things, cloud.single) == ((), [])
     await port_.close()
@@ -277,11 +277,11 @@ def weighed(*lists: tuple[float, int], expected: int = 4, single: int = 0) -> bo
     """Whether lists that began at these times, with these numbers of earlier resources, are in doubt after the last
     one.
     """
-    doubts = PendingConfirmations(single={("port", each) for each in IDS[:single]})
+    evidence = AbsenceEvidence(unlisted={("port", each) for each in IDS[:single]})
     ids = {("port", each) for each in IDS[:expected]}
     for began, count in lists:
-        doubts.weigh("port", ids, sorted(ids)[len(ids) - count :], began)
-    return "port" in doubts.lists
+        evidence.record_loss("port", ids, sorted(ids)[len(ids) - count :], began)
+    return "port" in evidence.short_lists
 
 
 def test_a_list_that_lacks_many_is_accepted_after_a_second_equal_one() -> None:
@@ -303,13 +303,13 @@ async def test_a_duplicate_that_is_in_use_by_now_is_not_deleted(cloud: Cloud, ti
     (field,) = TYPES[what].used
     (unused,) = things(what, 1)
     cloud.things[what] = [unused]
-    port_, asker = clouds([]), asks(what)
-    await look(port_, CLOUD, asker)
+    port_, subscription = clouds([]), asks(what)
+    await look(port_, CLOUD, subscription)
     used = replace(unused, facts={field: "x"})
     cloud.things[what] = [used]
     call = CloudCall(CLOUD, "delete", (what, "x"), UID, id=unused.id, why=DUPLICATE)
     with pytest.raises(TransientCloudError) as raised:
         await submit(port_, call)
     assert raised.value.cause is Reason.CONFLICT
-    assert port_.view(asker).things == (used,)
+    assert port_.view(subscription).things == (used,)
     await port_.close()

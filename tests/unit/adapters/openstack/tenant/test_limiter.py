@@ -143,22 +143,22 @@ def test_every_request_gets_a_slot_in_any_order_of_completion() -> None:
     assert sorted(done) == list(range(500))
 
 
-def call(number: int, slot: ResourceKey = SERVER_KEY, do: Do = "create") -> CloudCall:
-    return CloudCall(CLOUD, do, slot, f"uid{number}")
+def call(number: int, key: ResourceKey = SERVER_KEY, do: Do = "create") -> CloudCall:
+    return CloudCall(CLOUD, do, key, f"uid{number}")
 
 
-def asker(number: int) -> Subscription:
+def subscription(number: int) -> Subscription:
     return Subscription(*who(number), f"uid{number}", ("server", "port"))
 
 
-def begin(order: Scheduler, number: int, slot: ResourceKey = SERVER_KEY, now: float = 0.0) -> bool:
-    return order.begin(call(number, slot), asker(number), now) is None
+def begin(order: Scheduler, number: int, key: ResourceKey = SERVER_KEY, now: float = 0.0) -> bool:
+    return order.begin(call(number, key), subscription(number), now) is None
 
 
 def end(
-    order: Scheduler, number: int, id_: str, slot: ResourceKey = SERVER_KEY, do: Do = "create", now: float = 0.0
+    order: Scheduler, number: int, id_: str, key: ResourceKey = SERVER_KEY, do: Do = "create", now: float = 0.0
 ) -> list[Subscriber]:
-    return order.end(call(number, slot, do), asker(number), id_, now)
+    return order.end(call(number, key, do), subscription(number), id_, now)
 
 
 @pytest.fixture
@@ -186,19 +186,19 @@ def test_requests_without_a_server_do_not_wait_for_servers(order: Scheduler) -> 
     order.begin(call(100, ("network", "")), network, 0.0)
 
 
-@pytest.mark.parametrize("slot", [PORT, SERVER_KEY])
-def test_a_server_with_a_failed_request_frees_its_slot(slot: ResourceKey) -> None:
+@pytest.mark.parametrize("key", [PORT, SERVER_KEY])
+def test_a_server_with_a_failed_request_frees_its_slot(key: ResourceKey) -> None:
     order = Scheduler()
     for number in range(SERVERS[0]):
-        assert begin(order, number, slot)
-        end(order, number, f"id{number}" if number else "", slot)
-    assert begin(order, 100, slot)
-    assert not begin(order, 101, slot)
+        assert begin(order, number, key)
+        end(order, number, f"id{number}" if number else "", key)
+    assert begin(order, 100, key)
+    assert not begin(order, 101, key)
 
 
 def test_a_server_in_deletion_frees_its_slot(order: Scheduler) -> None:
     assert not begin(order, 100, PORT)
-    order.begin(call(1, SERVER_KEY, "delete"), asker(1), 0.0)
+    order.begin(call(1, SERVER_KEY, "delete"), subscription(1), 0.0)
     assert end(order, 1, "id1", SERVER_KEY, "delete") == [who(100)]
 
 

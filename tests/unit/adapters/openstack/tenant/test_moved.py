@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from stackwright.adapters.openstack.tenant.confirm import CONFIRM
-from stackwright.adapters.openstack.tenant.snapshot import SETTLE
+from stackwright.adapters.openstack.tenant.absence import CONFIRM, SETTLE
 from stackwright.core.openstack.clouds import look
 from stackwright.core.openstack.resources import CloudResource
 from tests.unit.adapters.openstack.tenant.test_clouds import CLOUD, Lists, Time, clouds, lists, time

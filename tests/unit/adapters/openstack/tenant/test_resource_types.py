@@ -109,9 +109,9 @@ async def view(clouds: Clouds, record: Mapping[ResourceKey, str]) -> ProjectView
 async def create(clouds: Clouds) -> dict[ResourceKey, str]:
     record: dict[ResourceKey, str] = {}
     while calls := (found := plan_next(OWNER, parts(), record, await view(clouds, record))).calls:
-        made = {call.slot: await run(clouds, call) for call in calls}
-        record = {slot: resolve_pending(id_, made) for slot, id_ in found.record.items()}
-    assert found.whole
+        made = {call.resource_key: await run(clouds, call) for call in calls}
+        record = {key: resolve_pending(id_, made) for key, id_ in found.record.items()}
+    assert found.complete
     return record
 
 
@@ -126,12 +126,12 @@ async def test_a_made_up_type_is_created_recognized_and_deleted_in_memory(record
         await run(clouds, OWNER.call("delete", NETWORK, id=record[NETWORK]))
     assert raised.value.cause is Reason.CONFLICT
     record = record if recorded else {}
-    while not (found := plan_removal(OWNER, record, await view(clouds, record))).whole:
+    while not (found := plan_removal(OWNER, record, await view(clouds, record))).complete:
         for call in found.calls:
             await run(clouds, call)
         record = found.record
     assert clouds.all() == []
-    assert [call.slot[0] for call in clouds.calls if call.do == "delete"] == ["network", "shelf", "network"]
+    assert [call.resource_key[0] for call in clouds.calls if call.do == "delete"] == ["network", "shelf", "network"]
 
 
 @pytest.mark.usefixtures("made_up")
@@ -184,8 +184,8 @@ def test_a_made_up_type_is_created_listed_found_and_deleted_by_its_api() -> None
     snapshot = Snapshot()
     snapshot.replace("shelf", [listed], 1.0)
     snapshot.write(resource_of("book", {"id": "2", "shelf_id": "1"}), 1.0)
-    asker = Subscription("test", ("ns", "a"), UID, ("shelf", "book"))
-    assert [thing.what for thing in snapshot.of(asker)] == ["book", "shelf"], "with what others put in it"
+    subscription = Subscription("test", ("ns", "a"), UID, ("shelf", "book"))
+    assert [thing.what for thing in snapshot.of(subscription)] == ["book", "shelf"], "with what others put in it"
     snapshot.deleted(("shelf", "1"), 2.0)
     assert snapshot.things == {}
     assert request(services, CloudCall(CLOUD, "delete", SHELF, UID, id="1"), None) == ("1", {})

@@ -183,12 +183,12 @@ def test_every_accepted_value_can_be_compared_with_the_created_resource(what: st
         "tags": ["a"], "metadata": {"k": "v"}, "security_groups": ["g"], "dns_nameservers": ["192.0.2.1"],
         "external_gateway_info": {"network_id": "n"}, "allowed_address_pairs": [{"ip_address": "192.0.2.2"}],
     }  # fmt: skip
-    owner, slot = Owner(CloudRef(("ns", "s"), "c"), UID), (what, "")
+    owner, resource_key = Owner(CloudRef(("ns", "s"), "c"), UID), (what, "")
     for field in TYPES[what].compared:
         with suppress(LibraryFailed):
             raw = resources_in({REST[what].keys: [{"id": "1", field: value}]}, REST[what].keys, REST[what].shape)[0]
-            part = DesiredResource(slot, lambda ids, field=field: {field: wanted.get(field, "w")})  # type: ignore[misc, arg-type]
-            list(corrections(owner, [part], Progress({}, things={slot: resource_of(what, raw)})))  # type: ignore[dict-item]
+            part = DesiredResource(resource_key, lambda ids, field=field: {field: wanted.get(field, "w")})  # type: ignore[misc, arg-type]
+            list(corrections(owner, [part], Progress({}, existing={resource_key: resource_of(what, raw)})))  # type: ignore[dict-item]
 
 
 @pytest.mark.parametrize("text", ["", "x", "stackwright", f"stackwright:{UID}", "stackwright:::"])

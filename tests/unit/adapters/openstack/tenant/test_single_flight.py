@@ -104,12 +104,12 @@ async def test_a_list_with_slow_pages_is_reported_and_used_when_complete(monkeyp
 
     cloud, image = CloudRef(("ns", "clouds"), "mine"), query("image", name="debian")
     port = clouds.OpenStackClouds(secrets, lambda controller, key: None)  # type: ignore[arg-type]
-    asker = Subscription(
+    subscription = Subscription(
         "server", ("ns", "a"), "uid", ("server",), frozenset({("server", "1")}), waits=True, begun=False
     )
-    idle = replace(asker, waits=False)
+    idle = replace(subscription, waits=False)
     assert (await look(port, cloud, idle)).unseen == {"server"}, "who waits for nothing is not troubled"
-    for call in (lambda: look(port, cloud, asker), lambda: port.find(cloud, image)):
+    for call in (lambda: look(port, cloud, subscription), lambda: port.find(cloud, image)):
         with pytest.raises(TransientCloudError, match="no response within"):
             await call()
     fetch.permitted.set()

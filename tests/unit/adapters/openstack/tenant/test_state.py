@@ -17,9 +17,10 @@ from keystoneauth1.access.access import AccessInfoV3
 from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
 from stackwright.adapters.openstack.tenant import lists as tenant_lists
 from stackwright.adapters.openstack.tenant import single_flight
+from stackwright.adapters.openstack.tenant.absence import SETTLE
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
 from stackwright.adapters.openstack.tenant.rest_types import REST, TIMES
-from stackwright.adapters.openstack.tenant.snapshot import SETTLE, Snapshot, fetch, single
+from stackwright.adapters.openstack.tenant.snapshot import Snapshot, fetch, single
 from stackwright.adapters.openstack.tenant.whole_list import WHOLE, WholeList
 from stackwright.adapters.openstack.transport.send import request, state_of
 from stackwright.core.openstack.calls import CloudCall
@@ -35,10 +36,10 @@ from tests.unit.adapters.openstack.tenant.test_clouds import (
     Services,
     Time,
     answer_without_id,
-    asker,
     clouds,
     lists,
     refresh,
+    subscription,
     time,
 )
 
@@ -99,12 +100,12 @@ def test_novas_time_is_the_earlier_one_of_date_and_token(ahead: float) -> None:
 async def test_only_a_whole_list_proves_that_a_server_is_absent(lists: Lists, time: Time) -> None:
     """A list of changes lacks a new server if Nova's clock is not what it seems."""
     port_ = clouds([])
-    assert not (await look(port_, CLOUD, asker(1, waits=True))).settled
+    assert not (await look(port_, CLOUD, subscription(1, waits=True))).settled
     project = await refresh(port_)
     time.now += SETTLE + 1
     project.snapshot.update("server", [], began=time.now)
     lists.asked.clear()
-    assert (await look(port_, CLOUD, asker(1, waits=True))).settled
+    assert (await look(port_, CLOUD, subscription(1, waits=True))).settled
     assert [partly for what, partly in lists.asked if what == "server"] == [False]
     await port_.close()
 
@@ -121,10 +122,10 @@ async def test_the_list_that_proves_absence_delays_no_peek(
 
     monkeypatch.setattr(tenant_lists, "fetch", fetch)
     port_ = clouds([])
-    await look(port_, CLOUD, asker(1, waits=True))
+    await look(port_, CLOUD, subscription(1, waits=True))
     project = await refresh(port_)
     time.now += SETTLE + 1
-    proof = asyncio.create_task(look(port_, CLOUD, asker(1, waits=True)))
+    proof = asyncio.create_task(look(port_, CLOUD, subscription(1, waits=True)))
     try:
         while not project.whole.flies:
             await asyncio.sleep(0.01)
@@ -155,7 +156,7 @@ async def fails(
 async def test_only_an_uncertain_server_needs_a_whole_list_of_servers(
     lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch, what: str, whole: list[bool]
 ) -> None:
-    port_, one = clouds([]), replace(asker(1, waits=True, begun=False), ids=frozenset())
+    port_, one = clouds([]), replace(subscription(1, waits=True, begun=False), ids=frozenset())
     assert (await look(port_, CLOUD, one)).settled
     time.now += await fails(port_, what, monkeypatch)
     lists.asked.clear()
@@ -169,7 +170,7 @@ async def test_an_uncertain_request_stays_uncertain_until_a_whole_list(
     lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also if expired data is removed in between."""
-    port_, one = clouds([]), replace(asker(1, waits=True, begun=False), ids=frozenset())
+    port_, one = clouds([]), replace(subscription(1, waits=True, begun=False), ids=frozenset())
     assert (await look(port_, CLOUD, one)).settled
     await fails(port_, "server", monkeypatch)
     time.now += SETTLE
@@ -184,7 +185,7 @@ async def test_an_uncertain_request_stays_uncertain_until_a_whole_list(
 async def test_the_list_that_proves_absence_runs_in_the_background_until_the_retry(
     lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    port_, one = clouds([]), replace(asker(1, waits=True, begun=False), ids=frozenset())
+    port_, one = clouds([]), replace(subscription(1, waits=True, begun=False), ids=frozenset())
     await look(port_, CLOUD, one)
     whole = (await refresh(port_)).snapshot.whole
     whole.took, whole.tried = 10.0, time.now - 10
@@ -207,7 +208,7 @@ async def test_the_watch_runs_until_the_list_that_proves_absence(
     lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch, waits: bool
 ) -> None:
     """It begins that list, which no look does while Nova is slow. Nothing watches for an object that does not wait."""
-    port_, one = clouds([]), replace(asker(1, waits=waits, begun=False), ids=frozenset())
+    port_, one = clouds([]), replace(subscription(1, waits=waits, begun=False), ids=frozenset())
     await look(port_, CLOUD, replace(one, waits=True))
     await port_.subscribe(CLOUD, one)
     project = await refresh(port_)
@@ -222,7 +223,7 @@ async def test_the_watch_runs_until_the_list_that_proves_absence(
 async def test_a_cloud_that_asks_for_a_later_retry_gets_it(
     lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    port_, one = clouds([]), replace(asker(1, waits=True, begun=False), ids=frozenset())
+    port_, one = clouds([]), replace(subscription(1, waits=True, begun=False), ids=frozenset())
     await look(port_, CLOUD, one)
     assert await fails(port_, "server", monkeypatch, after=500.0) == 500.0
     await port_.close()
@@ -231,7 +232,7 @@ async def test_a_cloud_that_asks_for_a_later_retry_gets_it(
 async def test_a_slow_list_that_proves_absence_fails_no_look(
     lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    port_, one = clouds([]), replace(asker(1, waits=True, begun=False), ids=frozenset())
+    port_, one = clouds([]), replace(subscription(1, waits=True, begun=False), ids=frozenset())
     await look(port_, CLOUD, one)
     time.now += await fails(port_, "server", monkeypatch)
     free = Event()
@@ -289,7 +290,7 @@ async def test_a_whole_list_that_fails_leaves_time_too(
     lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An overloaded Nova fails it after a minute."""
-    port_, one = clouds([]), replace(asker(1, waits=True, begun=False), ids=frozenset())
+    port_, one = clouds([]), replace(subscription(1, waits=True, begun=False), ids=frozenset())
     await look(port_, CLOUD, one)
     time.now += await fails(port_, "server", monkeypatch)
 
@@ -336,7 +337,7 @@ async def test_where_nova_tells_no_time_whole_lists_are_fetched_and_no_more_than
     lists.clock = None
     lists.things["server"] = [CloudResource("server", "1", state="BUILD")]
     port_ = clouds([])
-    await look(port_, CLOUD, asker(1, waits=True, begun=False))
+    await look(port_, CLOUD, subscription(1, waits=True, begun=False))
     project = await refresh(port_)
     project.snapshot.took["server"] = 7.0
     lists.asked.clear()
@@ -362,7 +363,7 @@ async def test_changes_that_are_too_many_are_taken_from_the_whole_list(
         return found
 
     monkeypatch.setattr(tenant_lists, "fetch", fetch)
-    port_, one = clouds([]), replace(asker(1), ids=frozenset())
+    port_, one = clouds([]), replace(subscription(1), ids=frozenset())
     await look(port_, CLOUD, one)
     lists.things["server"] = [CloudResource("server", "1", mark=mark(one.uid, SERVER_KEY))]
     time.now += 60

@@ -50,8 +50,8 @@ def ready(plan: Plan) -> bool:
 
 def ours(seen: Any) -> set[tuple[str, str]]:
     """Resources that are recorded or have a mark of this object."""
-    things = getattr(seen.look, "things", ())
-    return {(slot[0], id_) for slot, id_ in record(seen).items()} | {
+    things = getattr(seen.view, "things", ())
+    return {(key[0], id_) for key, id_ in record(seen).items()} | {
         (thing.what, thing.id) for thing in things if marked_by(thing, UID)
     }
 
@@ -60,7 +60,7 @@ def users(seen: Any) -> set[tuple[str, str]]:
     """Floating IPs that the user wrote down."""
     written = {str((seen.spec.get(part) or {}).get("floatingIP")) for part in ("apiServer", "bastion")}
     written |= set(seen.spec.get("preAllocatedFloatingIPs") or ())
-    things = getattr(seen.look, "things", ()) if hasattr(seen, "look") else ()
+    things = getattr(seen.view, "things", ()) if hasattr(seen, "view") else ()
     return {(thing.what, thing.id) for thing in things if thing.facts.get("floating_ip_address") in written}
 
 
@@ -74,10 +74,10 @@ def lent(seen: Any) -> set[tuple[str, str]]:
 
 def copies(seen: Any) -> set[tuple[str, str]]:
     """Possible copies of our volumes: of several volumes with one mark, some are not surely ours."""
-    things = [thing for thing in getattr(getattr(seen, "look", None), "things", ()) if marked_by(thing, UID)]
+    things = [thing for thing in getattr(getattr(seen, "view", None), "things", ()) if marked_by(thing, UID)]
     disks = [thing for thing in things if thing.what == "volume"]
-    known = {id_: slot for slot, id_ in record(seen).items()} if disks else {}
-    recorded = {mark(UID, slot) for slot in known.values()}
+    known = {id_: key for key, id_ in record(seen).items()} if disks else {}
+    recorded = {mark(UID, key) for key in known.values()}
     found = {thing.id for thing in things if thing.facts.get("created_at") == COPIED}
     for thing in disks:
         others = [each for each in disks if each.mark == thing.mark and each.id != thing.id]
@@ -94,7 +94,7 @@ def it_is_a_plan_that_can_be_told_and_done(seen: Any, plan: Plan) -> None:
     assert all(str(action) for action in plan.actions)
     types = [condition.type for condition in plan.conditions]
     assert len(types) == len(set(types))
-    made = {call.slot: "made" for call in calls(plan) if call.do == "create"}
+    made = {call.resource_key: "made" for call in calls(plan) if call.do == "create"}
     assert json.dumps(resolve_pending(plan.status, made))
 
 
@@ -106,11 +106,11 @@ def it_makes_one_thing_at_most_and_only_what_is_surely_not_there(seen: Any, plan
     made = [call for call in calls(plan) if call.do == "create"]
     assert len(made) <= 1
     for call in made:
-        assert seen.look.settled
-        assert call.slot[0] not in seen.look.unseen
+        assert seen.view.settled
+        assert call.resource_key[0] not in seen.view.unseen
         assert not call.id
-        assert not [t for t in seen.look.marked(UID, call.slot) if not is_gone(t)]
-        there = seen.look.get(call.slot, record(seen).get(call.slot, ""))
+        assert not [t for t in seen.view.marked(UID, call.resource_key) if not is_gone(t)]
+        there = seen.view.get(call.resource_key, record(seen).get(call.resource_key, ""))
         assert there is None or is_gone(there)
         assert has_finalizer(seen.obj)
 
@@ -119,13 +119,13 @@ def it_touches_only_what_is_recorded_or_marked(seen: Any, plan: Plan) -> None:
     for call in calls(plan):
         assert (call.cloud, call.uid) == (CLOUD, UID)
         if call.do == "delete":
-            assert (call.slot[0], call.id) in ours(seen) - (set() if call.why == "duplicate" else users(seen))
+            assert (call.resource_key[0], call.id) in ours(seen) - (set() if call.why == "duplicate" else users(seen))
         if call.do == "update":
-            assert (call.slot[0], call.id) in ours(seen) | lent(seen)
+            assert (call.resource_key[0], call.id) in ours(seen) | lent(seen)
 
 
 def what_somebody_else_made_of_ours_stays(seen: Any, plan: Plan) -> None:
-    assert not [call for call in calls(plan) if (call.slot[0], call.id) in copies(seen)]
+    assert not [call for call in calls(plan) if (call.resource_key[0], call.id) in copies(seen)]
 
 
 def it_makes_nothing_while_it_goes(seen: Any, plan: Plan) -> None:
@@ -163,10 +163,10 @@ def it_goes_when_nothing_is_left(seen: Any, plan: Plan) -> None:
     lost = seen.failure is not None and seen.failure.type == AUTHENTICATION
     if policy == "Orphan" or (policy == "Detach" and lost) or seen.spec.get("reclaimPolicy") == "Retain":
         return
-    assert seen.look.settled
-    assert not seen.look.unseen
+    assert seen.view.settled
+    assert not seen.view.unseen
     due = ours(seen) - users(seen) - copies(seen)
-    left = [t for t in seen.look.things if (t.what, t.id) in due and t.what in deletion_order()]
+    left = [t for t in seen.view.things if (t.what, t.id) in due and t.what in deletion_order()]
     assert all(map(is_gone, left))
 
 
@@ -182,34 +182,34 @@ def it_forgets_only_what_is_surely_not_there(seen: Any, plan: Plan) -> None:
     if isinstance(seen, MachineSeen) or "resources" not in plan.status:
         return
     told = type(seen)(**{**vars(seen), "obj": {**seen.obj, "status": plan.status}})
-    for slot, id_ in record(seen).items():
-        if slot in record(told) or (slot[0], id_) in lent(seen):
+    for key, id_ in record(seen).items():
+        if key in record(told) or (key[0], id_) in lent(seen):
             continue
-        thing = seen.look.get(slot, id_)
-        assert seen.look.settled
-        assert slot[0] not in seen.look.unseen
+        thing = seen.view.get(key, id_)
+        assert seen.view.settled
+        assert key[0] not in seen.view.unseen
         assert thing is None or is_gone(thing)
 
 
 def a_server_is_made_of_disks_that_are_there(seen: Any, plan: Plan) -> None:
     for call in calls(plan):
-        if (call.do, call.slot) == ("create", SERVER_SLOT):
+        if (call.do, call.resource_key) == ("create", SERVER_SLOT):
             disks = [each for each in call.body.get("block_device_mapping_v2", []) if each["source_type"] == "volume"]
-            states = {thing.id: thing.state for thing in seen.look.things}
+            states = {thing.id: thing.state for thing in seen.view.things}
             assert {states[each["uuid"]] for each in disks} <= {"available", "in-use", "reserved"}
 
 
 def a_server_is_ready_when_it_is_active(seen: Any, plan: Plan) -> None:
     if not isinstance(seen, ServerSeen):
         return
-    looked = seen.look is not None and seen.status.get("resolved") and has_finalizer(seen.obj)
-    found = seen.look.get(SERVER_SLOT, str(plan.status.get("instanceID"))) if seen.look else None
+    looked = seen.view is not None and seen.status.get("resolved") and has_finalizer(seen.obj)
+    found = seen.view.get(SERVER_SLOT, str(plan.status.get("instanceID"))) if seen.view else None
     if ready(plan) or (looked and plan.status.get("ready")):
         assert found is not None
         assert found.state == "ACTIVE"
     assert plan.status.get("instanceID") or not plan.status.get("instanceState")
     if any(condition.reason == "VolumeError" for condition in plan.conditions):
-        assert any(thing.what == "volume" and "error" in thing.state for thing in seen.look.things)
+        assert any(thing.what == "volume" and "error" in thing.state for thing in seen.view.things)
 
 
 def what_it_applies_is_valid(seen: Any, plan: Plan) -> None:
@@ -229,20 +229,20 @@ def no_two_have_the_same_address(seen: Any, plan: Plan) -> None:
     assert not seen.taken & set(given)
     for call in calls(plan):
         if call.do == "delete" and not call.why:
-            assert seen.look.get(call.slot, call.id).facts["floating_ip_address"] not in {*seen.taken, *given}
+            assert seen.view.get(call.resource_key, call.id).facts["floating_ip_address"] not in {*seen.taken, *given}
 
 
 def an_address_that_a_port_has_goes_to_nobody_else(seen: Any, plan: Plan) -> None:
-    if not isinstance(seen, PoolSeen) or is_deleting(seen.obj) or seen.look is None:
+    if not isinstance(seen, PoolSeen) or is_deleting(seen.obj) or seen.view is None:
         return
-    at = {thing.facts.get("floating_ip_address"): thing.facts.get("port_id") for thing in seen.look.things}
+    at = {thing.facts.get("floating_ip_address"): thing.facts.get("port_id") for thing in seen.view.things}
     for action in plan.actions:
         if isinstance(action, Apply) and action.why == "claimed":
             port, ports = at[action.obj["spec"]["address"]], seen.ports.get(action.obj["metadata"]["name"])
             assert port is None or port in (ports or ())
-            assert ports is None or (ports and seen.look.settled)
+            assert ports is None or (ports and seen.view.settled)
     for call in calls(plan):
-        assert call.do != "delete" or call.why or not seen.look.get(call.slot, call.id).facts.get("port_id")
+        assert call.do != "delete" or call.why or not seen.view.get(call.resource_key, call.id).facts.get("port_id")
 
 
 def an_address_of_somebody_else_stays_where_it_is(seen: Any, plan: Plan) -> None:
@@ -250,9 +250,9 @@ def an_address_of_somebody_else_stays_where_it_is(seen: Any, plan: Plan) -> None
     pool, servers = getattr(seen, "pool", None), getattr(seen, "servers", {}).values()
     ports = [each for server in servers for each in server["status"].get("resources", {}).get("ports", ())]
     for call in calls(plan):
-        if call.do != "update" or not call.body.get("port_id") or (call.slot[0], call.id) in ours(seen):
+        if call.do != "update" or not call.body.get("port_id") or (call.resource_key[0], call.id) in ours(seen):
             continue
-        ip = seen.look.get(call.slot, call.id)
+        ip = seen.view.get(call.resource_key, call.id)
         if pool and marked_by(ip, pool.identity):
             continue
         assert not ip.mark or ip.facts.get("port_id") in {port["id"] for port in ports}

@@ -71,9 +71,9 @@ def _server(draw: Any, obj: Object, spec: dict[str, Any]) -> ServerSeen:
     record: dict[ResourceKey, str] = {}
     things: list[CloudResource] = []
     if found.value:
-        slots = [part.slot for part in server_parts(KEY, spec, found.value)]
+        keys = [part.resource_key for part in server_parts(KEY, spec, found.value)]
         former: list[ResourceKey] = [("port", "web-9"), ("trunk", "web-9"), ("volume", "old")]
-        record, things = draw(belongings(slots, former)) if resolved else ({}, [])
+        record, things = draw(belongings(keys, former)) if resolved else ({}, [])
     status = {**server_record(record), **({"resolved": resolved} if resolved else {})}
     if status["instanceID"]:
         status |= draw(st.sampled_from([{}, {"ready": True, "instanceState": "ACTIVE"}, {"ready": False}]))
@@ -180,13 +180,15 @@ def _cluster(draw: Any, obj: Object, spec: dict[str, Any]) -> ClusterSeen:
     seen = ClusterSeen({**obj, "status": known}, 0.0, spec, found=found, machines=draw(st.just(()) | MACHINES))
     members = {each["metadata"]["name"]: draw(served(_member_server(each))) for each in seen.machines if draw(FLAG)}
     want = wanted(seen)
-    slots, every = ([part.slot for part in cluster_parts(replace(want, bastion=b))] for b in (want.bastion, True))
+    keys, every = (
+        [part.resource_key for part in cluster_parts(replace(want, bastion=b))] for b in (want.bastion, True)
+    )
     former: list[ResourceKey] = [
         ("security-group-rule", "worker-old"),
         ("floating-ip", "api"),
         ("floating-ip", "bastion"),
     ]
-    record, things = draw(belongings(slots, sorted({*former, *every} - set(slots))))
+    record, things = draw(belongings(keys, sorted({*former, *every} - set(keys))))
     groups = {field: {"id": ID, "name": field} for field in GROUP_FIELDS.values()}
     status = {**known, **draw(st.sampled_from([{}, groups])), **written(record)}
     status |= draw(st.sampled_from([{}, {"ready": True, "bastion": {"floatingIP": "192.0.2.1"}}]))
@@ -235,8 +237,8 @@ CLAIMED = st.lists(
 @st.composite
 def _pool(draw: Any, obj: Object, spec: dict[str, Any]) -> PoolSeen:
     obj = draw(lives(obj))
-    slots: list[ResourceKey] = [("floating-ip", str(number)) for number in range(3)]
-    record, things = draw(belongings(slots, []))
+    keys: list[ResourceKey] = [("floating-ip", str(number)) for number in range(3)]
+    record, things = draw(belongings(keys, []))
     things = [replace(t, facts={**t.facts, "floating_ip_address": f"192.0.2.{n}"}) for n, t in enumerate(things)]
     claims = draw(CLAIMED) if draw(MOSTLY) else None
     there = [f"192.0.2.{n}" for n in range(3)]

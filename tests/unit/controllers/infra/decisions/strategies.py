@@ -84,45 +84,45 @@ def uuid(number: int) -> str:
     return f"00000000-0000-4000-9000-{number:012d}"
 
 
-def thing(slot: ResourceKey, id_: str, state: str = "", uid: str = UID, **facts: Any) -> CloudResource:
-    return CloudResource(slot[0], id_, slot[1], state, mark(uid, slot) if uid else "", facts)
+def thing(key: ResourceKey, id_: str, state: str = "", uid: str = UID, **facts: Any) -> CloudResource:
+    return CloudResource(key[0], id_, key[1], state, mark(uid, key) if uid else "", facts)
 
 
 @st.composite
 def belongings(
-    draw: Any, slots: list[ResourceKey], former: list[ResourceKey]
+    draw: Any, keys: list[ResourceKey], former: list[ResourceKey]
 ) -> tuple[dict[ResourceKey, str], list[CloudResource]]:
-    """Record and things: all is well with the first slots; the next one, and a few more, are another matter."""
+    """Record and things: all is well with the first keys; the next one, and a few more, are another matter."""
     usual = {what: draw(st.sampled_from(states)) for what, states in STATES.items()}
     variant = draw(st.integers(0, 2))
 
     def one(
-        slot: ResourceKey, id_: str, uid: str = UID, which: int = variant, state: str | None = None
+        key: ResourceKey, id_: str, uid: str = UID, which: int = variant, state: str | None = None
     ) -> CloudResource:
-        facts = FACTS.get(slot[0], [{}])
-        state = usual.get(slot[0], "ACTIVE") if state is None else state
-        return thing(slot, id_, state, uid, **facts[which % len(facts)])
+        facts = FACTS.get(key[0], [{}])
+        state = usual.get(key[0], "ACTIVE") if state is None else state
+        return thing(key, id_, state, uid, **facts[which % len(facts)])
 
-    far = max(0, len(slots) - draw(st.sampled_from([0, 0, 0, 1, 1, 2, 9, 99])))
-    record = {slot: uuid(number) for number, slot in enumerate(slots[:far])}
-    things = {slot: [one(slot, id_)] for slot, id_ in record.items()}
-    odd = draw(st.just({}) | st.dictionaries(st.sampled_from([*slots, *former]), HOW, max_size=2))
-    odd = {**{slot: draw(st.just("absent") | HOW) for slot in slots[far : far + 1]}, **odd}
-    for number, (slot, how) in enumerate(odd.items()):
+    far = max(0, len(keys) - draw(st.sampled_from([0, 0, 0, 1, 1, 2, 9, 99])))
+    record = {key: uuid(number) for number, key in enumerate(keys[:far])}
+    things = {key: [one(key, id_)] for key, id_ in record.items()}
+    odd = draw(st.just({}) | st.dictionaries(st.sampled_from([*keys, *former]), HOW, max_size=2))
+    odd = {**{key: draw(st.just("absent") | HOW) for key in keys[far : far + 1]}, **odd}
+    for number, (key, how) in enumerate(odd.items()):
         id_, which = uuid(100 + number), draw(st.integers(0, 2))
-        record.pop(slot, None)
-        things[slot] = []
+        record.pop(key, None)
+        things[key] = []
         if how in ("lost", "unmarked", "twice", "copied", "ill"):
-            record[slot] = id_
+            record[key] = id_
         if how in ("unmarked", "foreign"):
-            things[slot] = [one(slot, id_, OTHER if how == "foreign" else "", which)]
+            things[key] = [one(key, id_, OTHER if how == "foreign" else "", which)]
         elif how in ("its", "twice", "twins", "copied", "ill"):
-            state = draw(st.sampled_from(STATES.get(slot[0], ["ERROR", "deleting"]))) if how == "ill" else None
-            things[slot] = [one(slot, id_, which=which, state=state)]
+            state = draw(st.sampled_from(STATES.get(key[0], ["ERROR", "deleting"]))) if how == "ill" else None
+            things[key] = [one(key, id_, which=which, state=state)]
         if how in ("twice", "twins"):
-            things[slot].append(one(slot, uuid(200 + number), which=which))
-        if how == "copied" and slot[0] == "volume":
-            things[slot].append(replace(one(slot, uuid(200 + number)), facts={"created_at": COPIED, "answered": False}))
+            things[key].append(one(key, uuid(200 + number), which=which))
+        if how == "copied" and key[0] == "volume":
+            things[key].append(replace(one(key, uuid(200 + number)), facts={"created_at": COPIED, "answered": False}))
     return record, [each for found in things.values() for each in found]
 
 
@@ -164,4 +164,4 @@ def asked(draw: Any, seen: Any, things: list[CloudResource], kinds: tuple[str, .
         return seen
     if how == "trouble":
         return with_error(replace(seen, cloud=draw(st.sampled_from([None, CLOUD]))), draw(TROUBLE))
-    return replace(seen, cloud=CLOUD, look=draw(looks(things, kinds)))
+    return replace(seen, cloud=CLOUD, view=draw(looks(things, kinds)))

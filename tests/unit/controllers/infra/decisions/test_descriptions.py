@@ -32,7 +32,7 @@ SPEC: Object = {
 NAME = "n" * 253
 
 
-def sent(slot: ResourceKey, body: Any) -> str:
+def sent(resource_key: ResourceKey, body: Any) -> str:
     """The description as Neutron gets it."""
     asked: list[str] = []
 
@@ -40,7 +40,7 @@ def sent(slot: ResourceKey, body: Any) -> str:
         status_code, headers, text, content = 201, {"x-openstack-request-id": "req-1"}, "", b""
 
         def json(self) -> Any:
-            return {slot[0].replace("-", "_"): {"id": "id"}, "floatingip": {"id": "id"}}
+            return {resource_key[0].replace("-", "_"): {"id": "id"}, "floatingip": {"id": "id"}}
 
     class Service:
         def request(self, path: str, method: str, **more: Any) -> Answer:
@@ -53,7 +53,7 @@ def sent(slot: ResourceKey, body: Any) -> str:
     class Connection:
         network, session = Service(), Mock(auth=None)
 
-    run(Connection(), CloudCall(CLOUD, "create", slot, UID, body=body), None)  # type: ignore[arg-type]
+    run(Connection(), CloudCall(CLOUD, "create", resource_key, UID, body=body), None)  # type: ignore[arg-type]
     (text,) = asked
     return text
 
@@ -88,8 +88,8 @@ def test_our_own_text_fits_with_any_name() -> None:
     key = ("s" * 63, NAME)
     want = Wanted(key, {"managedSubnets": [{"cidr": "10.6.0.0/24"}], "managedSecurityGroups": {}}, external="e")
     for each in parts(want):
-        ids = dict.fromkeys([other.slot for other in parts(want)], "id")
-        assert len(sent(each.slot, {**each.body(ids), "tags": []})) <= LENGTH
+        ids = dict.fromkeys([other.resource_key for other in parts(want)], "id")
+        assert len(sent(each.resource_key, {**each.body(ids), "tags": []})) <= LENGTH
     obj = {"kind": OpenStackFloatingIPPool.KIND.kind, "metadata": {"namespace": key[0], "name": key[1], "uid": UID}}
     seen = Observed(obj, 0.0, {}, found=Found({"id": "net"}, {}))
     found = part(("floating-ip", "0"), seen).body({})

@@ -54,7 +54,7 @@ def an(model: Any, spec: Object, **more: Any) -> tuple[Object, Object]:
     return {"apiVersion": model.KIND.api_version, "kind": model.KIND.kind, "metadata": meta, "spec": spec}, found
 
 
-def server(look: ProjectView, volumes: tuple[str, ...] = (), **spec: Any) -> Observed:
+def server(view: ProjectView, volumes: tuple[str, ...] = (), **spec: Any) -> Observed:
     """One that was well."""
     obj, parsed = an(OpenStackServer, {**SPEC, **spec})
     disks = {"volumes": [{"name": name, "id": uuid(5)} for name in volumes]}
@@ -64,7 +64,7 @@ def server(look: ProjectView, volumes: tuple[str, ...] = (), **spec: Any) -> Obs
         "resources": {"ports": [{"name": "web-0", "id": uuid(2)}], **disks},
         "resolved": resolve("web", parsed, {}, {}).value,
     }
-    return Observed({**obj, "status": status}, 0.0, parsed, cloud=CLOUD, look=look)
+    return Observed({**obj, "status": status}, 0.0, parsed, cloud=CLOUD, view=view)
 
 
 YOUNG = ProjectView((thing(SERVER_KEY, uuid(1), "ACTIVE"),), unseen=frozenset({"port", "trunk", "volume"}))
@@ -84,13 +84,13 @@ def test_no_state_of_a_server_is_reported_while_its_list_is_in_progress() -> Non
 
 
 def test_an_unobserved_resource_is_neither_missed_nor_created_nor_gone() -> None:
-    look, owner = replace(YOUNG, things=()), Owner(CLOUD, UID)
+    view, owner = replace(YOUNG, things=()), Owner(CLOUD, UID)
     wanted = [DesiredResource(PORT, lambda _: {}), DesiredResource(SERVER_KEY, lambda _: {})]
-    assert plan_next(owner, wanted, {SERVER_KEY: uuid(1)}, look).lost == ()
-    assert plan_next(owner, wanted, {}, look).calls == ()
-    assert plan_next(owner, wanted, {}, look).wait
-    assert plan_removal(owner, {PORT: uuid(2)}, look).record == {PORT: uuid(2)}
-    assert not plan_removal(owner, {}, look).whole
+    assert plan_next(owner, wanted, {SERVER_KEY: uuid(1)}, view).missing == ()
+    assert plan_next(owner, wanted, {}, view).calls == ()
+    assert plan_next(owner, wanted, {}, view).wait
+    assert plan_removal(owner, {PORT: uuid(2)}, view).record == {PORT: uuid(2)}
+    assert not plan_removal(owner, {}, view).complete
 
 
 def test_the_disks_of_a_lost_server_are_observed_before_it_is_forgotten() -> None:
@@ -150,7 +150,7 @@ def test_a_detached_resource_is_attached_to_the_server_again(
     disk = thing(DISK, uuid(5), "available")
     plan = decide(server(ProjectView((it, port, disk)), ("root",), rootVolume={"sizeGiB": 10}))
     (call,) = [action for action in plan.actions if isinstance(action, CloudCall)]
-    assert (call.do, call.slot, call.id, call.body) == ("update", SERVER_KEY, uuid(1), body)
+    assert (call.do, call.resource_key, call.id, call.body) == ("update", SERVER_KEY, uuid(1), body)
     assert plan.conditions[0].message == f"Another client detached {name}; the operator attaches it again"
     assert (plan.status["ready"], plan.status["instanceID"], plan.requeue) == (False, uuid(1), POLL)
 
@@ -159,7 +159,7 @@ def test_a_further_disk_may_be_called_root_and_is_not_booted_from() -> None:
     device = {"name": "root", "sizeGiB": 1, "storage": {"type": "Volume"}}
     _, spec = an(OpenStackServer, {**SPEC, "additionalBlockDevices": [device]})
     resolved = resolve("web", spec, {}, {}).value or {}
-    (disk,) = [part for part in parts(KEY, spec, resolved) if part.slot == DISK]
+    (disk,) = [part for part in parts(KEY, spec, resolved) if part.resource_key == DISK]
     assert "imageRef" not in disk.body({})
     assert [each["boot_index"] for each in devices(spec, resolved, {DISK: uuid(5)})] == [0, -1]
 
@@ -224,9 +224,9 @@ def test_a_floating_ip_assigned_by_another_pool_is_kept() -> None:
     spec = {"identityRef": SPEC["identityRef"], "reclaimPolicy": "Delete"}
     obj, parsed = an(OpenStackFloatingIPPool, spec)
     address: ResourceKey = ("floating-ip", "0")
-    look = ProjectView((thing(address, uuid(3), floating_ip_address="192.0.2.1"),))
+    view = ProjectView((thing(address, uuid(3), floating_ip_address="192.0.2.1"),))
     obj["status"] = {"resources": [{"type": "floating-ip", "name": "0", "id": uuid(3)}]}
-    seen = PoolSeen(obj, 0.0, parsed, cloud=CLOUD, look=look, claims=(), found=Found({"id": ID}, {}))
+    seen = PoolSeen(obj, 0.0, parsed, cloud=CLOUD, view=view, claims=(), found=Found({"id": ID}, {}))
     assert [action.target for action in decide_pool(seen).actions] == [f"delete floating-ip 0 {uuid(3)}"]
     assert decide_pool(replace(seen, taken=frozenset({"192.0.2.1"}))).actions == ()
 
@@ -238,15 +238,15 @@ def lost_root(**more: Any) -> Observed:
     disks = [{"name": "root", "id": uuid(5)}, {"name": "data", "id": uuid(6)}]
     seen.obj["status"]["resources"]["volumes"] = disks
     things = (thing(SERVER_KEY, uuid(1), "ACTIVE"), thing(PORT, uuid(2)), thing(("volume", "data"), uuid(6), "in-use"))
-    return replace(seen, look=ProjectView(things))
+    return replace(seen, view=ProjectView(things))
 
 
 def test_remaining_disks_are_deleted_after_the_server_that_uses_them() -> None:
     """Cinder refuses to delete a volume that is attached."""
     seen = lost_root(recreatePolicy="Always")
     assert [action.target for action in decide(seen).actions] == [f"delete server {uuid(1)}"]
-    assert seen.look
-    without = replace(seen, look=ProjectView(seen.look.things[1:]))
+    assert seen.view
+    without = replace(seen, view=ProjectView(seen.view.things[1:]))
     assert [action.target for action in decide(without).actions] == [f"delete volume data {uuid(6)}"]
 
 
@@ -297,14 +297,14 @@ def test_a_claim_is_served_once_it_is_known_which_address_its_server_has() -> No
     """After a restore it may already have one, which is unknown until a list is settled."""
     obj, parsed = an(OpenStackFloatingIPPool, {"identityRef": SPEC["identityRef"]})
     obj["status"] = {"resources": [{"type": "floating-ip", "name": "0", "id": uuid(3)}]}
-    look = ProjectView((thing(("floating-ip", "0"), uuid(3), floating_ip_address="192.0.2.1"),))
+    view = ProjectView((thing(("floating-ip", "0"), uuid(3), floating_ip_address="192.0.2.1"),))
     meta = {"namespace": KEY[0], "name": "c", "uid": "c"}
     claim = {"apiVersion": CLAIM.api_version, "kind": CLAIM.kind, "metadata": meta, "spec": {}}
-    seen = PoolSeen(obj, 0.0, parsed, cloud=CLOUD, look=look, claims=(claim,), found=Found({"id": ID}, {}))
+    seen = PoolSeen(obj, 0.0, parsed, cloud=CLOUD, view=view, claims=(claim,), found=Found({"id": ID}, {}))
 
     def served(**more: Any) -> bool:
         return any(isinstance(action, Apply) for action in decide_pool(replace(seen, **more)).actions)
 
     assert served(ports={"c": frozenset({"p"})})
-    assert not served(ports={"c": frozenset({"p"})}, look=replace(look, settled=False))
+    assert not served(ports={"c": frozenset({"p"})}, view=replace(view, settled=False))
     assert not served(ports={"c": frozenset()})

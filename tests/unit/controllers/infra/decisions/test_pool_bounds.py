@@ -54,7 +54,7 @@ def pool(
     return decide(
         Observed(
             POOL, 0.0, {"identityRef": {"name": "clouds"}, **spec}, origin=ORIGINAL, cloud=CLOUD,
-            look=ProjectView(things, place="p"), claims=tuple(map(claim, claims)), addresses=addresses, taken=taken,
+            view=ProjectView(things, place="p"), claims=tuple(map(claim, claims)), addresses=addresses, taken=taken,
             found=Found({"id": "net"}, {}),
         )
     )  # fmt: skip

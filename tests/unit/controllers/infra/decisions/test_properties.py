@@ -49,11 +49,11 @@ def test_a_server_names_each_port_and_disk_once(raw: dict[str, Any]) -> None:
     if resolved is None:
         return
     *before, last = parts(KEY, spec, resolved)
-    body = last.body({part.slot: str(number) for number, part in enumerate(before)})
+    body = last.body({part.resource_key: str(number) for number, part in enumerate(before)})
     ports = [each["port"] for each in body["networks"]]
     devices = body.get("block_device_mapping_v2", [])
     disks = [each["uuid"] for each in devices if each["source_type"] == "volume"]
     assert len(set(ports)) == len(ports) == len(spec["ports"])
     assert len(set(disks)) == len(disks)
     assert [each["boot_index"] for each in devices].count(0) == bool(devices)
-    assert len({part.slot for part in before}) == len(before)
+    assert len({part.resource_key for part in before}) == len(before)
