@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack.agents import APIS
+from stackwright.adapters.openstack.agents import APIS, PAGE
 from stackwright.adapters.openstack.transport.client import connect, demand, message_of, sdk_errors
 from stackwright.adapters.openstack.transport.shapes import answering
 from stackwright.adapters.threads import LibraryFailed, Workers
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from openstack.connection import Connection
 
 RECEIVED = 256 << 20  # bytes of all responses of an inventory; they are read one by one
-PAGE = 500  # volumes of a response, which is bounded
 NAMES = 1 << 20  # characters of all names; the ConfigMap of the result takes no more
 
 
