@@ -5,6 +5,7 @@ All requests are sent by openstacksdk in a thread. Threads are not those of othe
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from openstack.connection import Connection
 
 RECEIVED = 256 << 20  # bytes of all responses of an inventory; they are read one by one
-NAMES = 1 << 20  # characters of all names; the ConfigMap of the result takes no more
+NAMES = 1_000_000  # bytes of all names in JSON; the ConfigMap of the result takes 1 MiB, with the names of the holders
 
 
 class CloudContents:
@@ -104,9 +105,9 @@ def gathered(holders: Iterable[str], pairs: Iterable[tuple[str, str]]) -> dict[s
     for holder, thing in pairs:
         if holder in found:
             found[holder].append(thing)
-            size += len(thing)
+            size += len(json.dumps(thing, ensure_ascii=False).encode(errors="surrogatepass")) + len(", ")
         if size > NAMES:
-            raise TransientError(f"The names of what {', '.join(found)} hold exceed {NAMES >> 20} MiB")
+            raise TransientError(f"The names of what {', '.join(found)} hold exceed {NAMES:,} bytes")
     return {name: sorted(things) for name, things in found.items()}
 
 
