@@ -179,7 +179,7 @@ def neutron(routers: int, wide: int = 0) -> Answer:
         if not url.path.endswith("/routers"):
             return {"routers": []}
         first = int(query.get("marker", ["-1"])[0]) + 1
-        last = first + int(query.get("limit", [str(routers)])[0])
+        last = first + int(query.get("limit", ["5000"])[0])
         text = {} if "fields" in query else {"description": "d" * wide}
         found = [{"id": f"{n}", "name": "r", "ha": False, **text} for n in range(first, min(last, routers))]
         return {"routers": found}
