@@ -34,6 +34,13 @@ class LibraryFailed(RuntimeError):
     """A library raised an exception of another kind than its own."""
 
 
+class NoThread(TransientError):
+    """The operating system refuses a new thread."""
+
+    def __init__(self) -> None:
+        super().__init__("The operator cannot start a thread: the limit of its node is reached")
+
+
 def contained(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Call `function`. Raises LibraryFailed instead of a BaseException that is no Exception."""
     with _lock:
@@ -55,13 +62,31 @@ def busy() -> bool:
 
 
 async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """`asyncio.to_thread` of a contained call."""
-    return await asyncio.to_thread(lambda: contained(function, *args, **kwargs))
+    """A contained call in a thread of asyncio's executor. Raises NoThread."""
+    return await in_thread_of(None, lambda: function(*args, **kwargs))
 
 
-async def in_thread_of(executor: Executor, function: Callable[[], T]) -> T:
-    """A contained call in a thread of the executor."""
-    return await asyncio.get_running_loop().run_in_executor(executor, lambda: contained(function))
+async def in_thread_of(executor: Executor | None, function: Callable[[], T]) -> T:
+    """A contained call in a thread of the executor. Raises NoThread."""
+    done: Future[T] = Future()
+
+    def work() -> None:
+        if done.set_running_or_notify_cancel():
+            _complete(done, function)
+
+    try:
+        asyncio.get_running_loop().run_in_executor(executor, work)
+    except RuntimeError as error:
+        if done.cancel():  # the executor has queued `work`, and a thread that gets free may have begun it
+            raise (NoThread() if "thread" in str(error) else error) from None
+    return await asyncio.wrap_future(done)
+
+
+def _complete(done: Future[T], function: Callable[[], T]) -> None:
+    try:
+        done.set_result(contained(function))
+    except Exception as error:
+        done.set_exception(error)
 
 
 @dataclass
@@ -130,17 +155,12 @@ class Workers:
             with suppress(RuntimeError):  # the event loop is closed
                 loop.call_soon_threadsafe(self._slots.leave, slot)
 
-        def work() -> None:
-            try:
-                done.set_result(contained(within, limits, what))
-            except Exception as error:
-                done.set_exception(error)
-
         done.add_done_callback(leave)
+        work = (done, lambda: within(limits, what))
         try:
-            threading.Thread(target=work, name=f"call for {namespace}", daemon=True).start()
+            threading.Thread(target=_complete, args=work, name=f"call for {namespace}", daemon=True).start()
         except RuntimeError:
-            done.set_exception(TransientError("The operator cannot start a thread: the limit of its node is reached"))
+            done.set_exception(NoThread())
         try:
             async with asyncio.timeout_at(end + GRACE):
                 return await asyncio.wrap_future(done)

@@ -239,8 +239,13 @@ class LocalCluster:
 
 def _kubernetes(settings: Path) -> str:
     """The version in `cluster.json`; the newest if it names no other one. `up` refuses a file that is damaged."""
+    return OLDEST_TEXT if (settings_in(settings) or {}).get("kubernetes") == OLDEST_TEXT else ""
+
+
+def settings_in(file: Path) -> dict[str, object] | None:
+    """The content of `cluster.json`; None if it is missing or damaged."""
     try:
-        found = json.loads(settings.read_bytes())
+        found = json.loads(file.read_bytes())
     except (OSError, ValueError):
-        return ""
-    return OLDEST_TEXT if isinstance(found, dict) and found.get("kubernetes") == OLDEST_TEXT else ""
+        return None
+    return found if isinstance(found, dict) else None

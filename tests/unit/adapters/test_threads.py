@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from stackwright.adapters import threads
-from stackwright.adapters.threads import THREADS, Workers, left
+from stackwright.adapters.threads import THREADS, Workers, in_thread, in_thread_of, left
 from stackwright.core.errors import TransientError
 from support.waiting import PATIENCE
 
@@ -62,6 +63,34 @@ async def test_a_slot_is_free_again_if_its_thread_cannot_be_started(monkeypatch:
             with pytest.raises(TransientError, match="cannot start a thread"):
                 await workers.call("a", PATIENCE, lambda: None)
     assert await workers.call("a", PATIENCE, lambda: "answer") == "answer"
+
+
+async def test_a_call_without_a_thread_is_a_transient_error_and_is_not_made_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The executor keeps such a call in its queue."""
+
+    def start(_: Any) -> None:
+        raise RuntimeError("can't start new thread")
+
+    made: list[str] = []
+    with ThreadPoolExecutor(1) as executor:
+        with monkeypatch.context() as patch:
+            patch.setattr(threading.Thread, "start", start)
+            with pytest.raises(TransientError, match="cannot start a thread"):
+                await in_thread_of(executor, lambda: made.append("first"))
+            with pytest.raises(TransientError, match="cannot start a thread"):
+                await in_thread(made.append, "default executor")
+        await in_thread_of(executor, lambda: made.append("second"))
+        await in_thread(made.append, "third")
+    assert made == ["second", "third"]
+
+
+async def test_a_closed_executor_is_no_limit_of_threads() -> None:
+    executor = ThreadPoolExecutor(1)
+    executor.shutdown()
+    with pytest.raises(RuntimeError, match="shutdown"):
+        await in_thread_of(executor, lambda: None)
 
 
 async def test_an_error_of_a_call_is_that_of_the_caller() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -12,6 +13,7 @@ from typer.testing import CliRunner
 
 from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import app
+from stackwright.core.kubernetes.versions import OLDEST_TEXT
 from stackwright.local.cluster import bringup
 from stackwright.local.cluster.doctor import examine
 from stackwright.local.cluster.state import cluster_state
@@ -130,8 +132,31 @@ def test_an_unreadable_number_with_existing_nodes_is_an_error_with_a_remedy(
     assert (result.exit_code, begun) == (1, [])
     assert str(told.value) in result.stderr
     assert "Traceback" not in result.output
-    result, begun = up(monkeypatch, "--nodes", "3")
+    words = re.findall(r"`stackwright up (.*?)`", str(told.value))[0].replace("VERSION", OLDEST_TEXT).split()
+    result, begun = up(monkeypatch, *words)
     assert (result.exit_code, begun) == (0, [3]), "the remedy"
+
+
+@pytest.mark.parametrize("text", [None, "", "{", "[]", "\0" * 13])
+def test_with_an_unreadable_file_the_version_of_kubernetes_is_given_and_never_guessed(
+    three: Context, monkeypatch: pytest.MonkeyPatch, text: str | None
+) -> None:
+    settings = three.cluster.settings
+    settings.unlink() if text is None else settings.write_text(text)
+    result, begun = up(monkeypatch, "--nodes", "3")
+    assert (result.exit_code, begun) == (1, [])
+    assert "`stackwright up --nodes 3 --kubernetes VERSION` keeps them" in result.stderr
+    monkeypatch.setattr(demo, "summary", lambda ctx: [])
+    monkeypatch.setattr(bringup, "up", lambda ctx, phase, skip: remember(ctx))
+    assert CliRunner().invoke(app, ["up", "--nodes", "3", "--kubernetes", OLDEST_TEXT]).exit_code == 0
+    assert json.loads(settings.read_bytes()) == {"nodes": 3, "kubernetes": OLDEST_TEXT}
+
+
+def test_the_version_of_a_cluster_whose_file_is_readable_is_not_changed(
+    three: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result, begun = up(monkeypatch, "--nodes", "3", "--kubernetes", OLDEST_TEXT)
+    assert (result.exit_code, begun) == (2, [])
 
 
 def test_with_a_number_that_cannot_be_read_the_cluster_is_shown_with_all_its_nodes(three: Context) -> None:

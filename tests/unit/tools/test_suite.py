@@ -620,6 +620,19 @@ def test_a_pack_that_exceeds_its_declared_minutes_is_marked(
     assert capsys.readouterr().out.splitlines()[-1].split()[:4] == ["one", "passed", "1.1", "1"]
 
 
+def test_a_pack_that_fails_after_its_declared_minutes_is_failed_and_not_late(
+    history: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It has waited for a limit."""
+    monkeypatch.setattr(suite, "run", lambda *words, env=None: 1)
+    clock = iter([0.0, 67.0])
+    monkeypatch.setattr("suite.time", SimpleNamespace(monotonic=lambda: next(clock)))
+    made = suite.Suite()
+    made.pack(one())
+    assert made.summary() == 1
+    assert capsys.readouterr().out.splitlines()[-1].split() == ["1.1", "one", "FAILED"]
+
+
 def test_the_core_that_exceeds_its_minutes_is_marked(
     history: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

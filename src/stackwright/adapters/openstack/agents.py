@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from stackwright.adapters.openstack.transport.client import connect, demand, message_of, sdk_errors
@@ -31,6 +32,8 @@ ENDED = ("confirmed", "reverted", "error", "failed", "completed", "cancelled", "
 RECEIVED = 64 << 20  # bytes of all responses of a call
 # Those of an agent that are read: the others are most of a list, which is not paged, while a response is bounded.
 FIELDS = ["id", "binary", "host", "alive", "admin_state_up"]
+PAGE = 500  # of a response, which is bounded. Neutron has no pages of what an agent hosts: it ignores `limit` there.
+UNHOSTED = 5000  # routers without an agent that one call schedules; they are in memory
 CONFIRM = 10.0  # seconds until the second answer that lacks an agent
 L3_AGENT, DHCP_AGENT = "neutron-l3-agent", "neutron-dhcp-agent"
 
@@ -160,27 +163,23 @@ def _successors(agents: list[Any], leaving: Collection[str]) -> list[Any]:
     return [each for each in stay if each.is_alive and each.is_admin_state_up]
 
 
-def _routers(network: Any, agent: Any) -> list[Any]:
-    return list(network.agent_hosted_routers(agent))
-
-
-def _networks(network: Any, agent: Any) -> list[Any]:
-    return list(network.dhcp_agent_hosting_networks(agent))
-
-
 def _move_routers(network: Any, agent: Any, others: list[Any], successors: list[Any]) -> None:
     """Move all routers to successors of their agent, each to the one with the fewest.
 
     Neutron requires that a router is removed from its agent before it is added to another, unless it is an HA router. A
     crash in between leaves it without an agent, so all routers without an agent are scheduled.
     """
-    own = {router.id: router for router in _routers(network, agent)}
+    own = {router.id: router for router in network.agent_hosted_routers(agent)}
     if not successors:
         _refuse_to_strand(own, "routers")
         return
-    hosted = {each.id: {router.id for router in _routers(network, each)} for each in others}
+    hosted = {each.id: {router.id for router in network.agent_hosted_routers(each)} for each in others}
     known = own.keys() | set[str]().union(*hosted.values())
-    without = [each for each in network.routers() if not each.is_distributed and each.id not in known]
+    every = network.routers(limit=PAGE, fields=["id", "name", "ha", "distributed"])
+    unhosted = (each for each in every if not each.is_distributed and each.id not in known)
+    without = list(islice(unhosted, UNHOSTED + 1))
+    if len(without) > UNHOSTED:
+        raise TransientError(f"more than {UNHOSTED} routers have no agent")
 
     def add(router: Any) -> None:
         if chosen := _fewest(successors, hosted, router.id):
@@ -212,10 +211,10 @@ def _move_networks(network: Any, agent: Any, others: list[Any], successors: list
     When a network is removed from its agent, Neutron reserves the port of the DHCP server for the next agent. When the
     agent is deleted, Neutron does not.
     """
-    own = _networks(network, agent)
+    own = list(network.dhcp_agent_hosting_networks(agent))
     if not successors:
         _refuse_to_strand(own, "networks")
-    hosted = {each.id: {found.id for found in _networks(network, each)} for each in successors}
+    hosted = {each.id: {found.id for found in network.dhcp_agent_hosting_networks(each)} for each in successors}
 
     def move(moved: Any) -> None:
         if chosen := _fewest(successors, hosted, moved.id):
@@ -273,9 +272,9 @@ def _late() -> TransientError:
 
 
 Move = Callable[[Any, Any, list[Any], list[Any]], None]
-HOSTED: Mapping[str, tuple[str, Callable[[Any, Any], list[Any]], Move]] = {
-    L3_AGENT: ("router", _routers, _move_routers),
-    DHCP_AGENT: ("network", _networks, _move_networks),
+HOSTED: Mapping[str, tuple[str, Callable[[Any, Any], Iterable[Any]], Move]] = {
+    L3_AGENT: ("router", lambda network, agent: network.agent_hosted_routers(agent), _move_routers),
+    DHCP_AGENT: ("network", lambda network, agent: network.dhcp_agent_hosting_networks(agent), _move_networks),
 }
 """Program → what its agents host, how that is listed, and how it is moved to others."""
 

@@ -5,11 +5,12 @@ All requests are sent by openstacksdk in a thread. Threads are not those of othe
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack.agents import APIS
+from stackwright.adapters.openstack.agents import APIS, PAGE
 from stackwright.adapters.openstack.transport.client import connect, demand, message_of, sdk_errors
 from stackwright.adapters.openstack.transport.shapes import answering
 from stackwright.adapters.threads import LibraryFailed, Workers
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
     from openstack.connection import Connection
 
 RECEIVED = 256 << 20  # bytes of all responses of an inventory; they are read one by one
-PAGE = 500  # volumes of a response, which is bounded
-NAMES = 1 << 20  # characters of all names; the ConfigMap of the result takes no more
+NAMES = 1_000_000  # bytes of all names in JSON; the ConfigMap of the result takes 1 MiB, with the names of the holders
 
 
 class CloudContents:
@@ -105,9 +105,9 @@ def gathered(holders: Iterable[str], pairs: Iterable[tuple[str, str]]) -> dict[s
     for holder, thing in pairs:
         if holder in found:
             found[holder].append(thing)
-            size += len(thing)
+            size += len(json.dumps(thing, ensure_ascii=False).encode(errors="surrogatepass")) + len(", ")
         if size > NAMES:
-            raise TransientError(f"The names of what {', '.join(found)} hold exceed {NAMES >> 20} MiB")
+            raise TransientError(f"The names of what {', '.join(found)} hold exceed {NAMES:,} bytes")
     return {name: sorted(things) for name, things in found.items()}
 
 

@@ -101,7 +101,7 @@ def up(
     from stackwright.local.cluster import bringup
     from stackwright.local.config import LocalCluster
     from stackwright.local.lock import exclusive
-    from stackwright.local.steps.context import Context, remembered_nodes
+    from stackwright.local.steps.context import Context, check_version, remembered_nodes
     from stackwright.local.steps.openstack import demo
 
     cluster = LocalCluster.discover()
@@ -120,6 +120,8 @@ def up(
     cluster = _with_version(cluster, kubernetes)
     with explained(INTERRUPTED), nullcontext() if kubeconfig else exclusive(cluster):
         count = 1 if kubeconfig else nodes or remembered_nodes(cluster)
+        if not (kubeconfig or kubernetes):
+            check_version(cluster)
         context = Context(cluster, count, bare, cloud, vm, image_prefix=images, kubeconfig=kubeconfig, manifest=file)
         context.applicable = lambda manifest: _applicable(context.kubeconfig_in_use, manifest, ask=not yes)
         if file:
@@ -136,7 +138,7 @@ def up(
 
 def _with_version(cluster: LocalCluster, version: str) -> LocalCluster:
     """The cluster with the wanted version of Kubernetes. Raises BadParameter if it is unknown or another one exists."""
-    from stackwright.local.steps.context import homes
+    from stackwright.local.steps.context import homes, is_version_unknown
     from stackwright.local.tools import VERSIONS
 
     if not version:
@@ -145,7 +147,7 @@ def _with_version(cluster: LocalCluster, version: str) -> LocalCluster:
     if version not in VERSIONS:
         raise typer.BadParameter(f"{version!r} is not one of {', '.join(VERSIONS)}", param_hint="--kubernetes")
     chosen = replace(cluster, kubernetes=version if version in others else "")
-    if homes(cluster) and chosen != cluster:
+    if homes(cluster) and chosen != cluster and not is_version_unknown(cluster):
         text = f"the local cluster has Kubernetes {cluster.kubernetes or newest}; `stackwright down --purge` deletes it"
         raise typer.BadParameter(text, param_hint="--kubernetes")
     return chosen

@@ -80,7 +80,7 @@ class Progress:
     wait       why nothing can be created yet although a resource is missing
     waits_for  the resources whose deletion the step waits for
     ambiguous  volumes of which exactly one is ours but it is unknown which; the step waits for a user to resolve this
-    copies     volumes that remain after deletion, because they have our mark but may be copies by another client
+    copies     volumes that remain after deletion, as they may be others' copies; before, those that hold their own id
     originals  resources that are kept besides the recorded ones, because they may be the originals; while a part is
                missing, the step waits for a user to delete the wrong ones
     """
@@ -97,8 +97,8 @@ class Progress:
 
     @property
     def note(self) -> str:
-        """The possible originals, as text; empty without any."""
-        names = ", ".join(f"{thing.what} {thing.id}" for thing in self.originals)
+        """The possible originals and copies, as text; empty without any."""
+        names = ", ".join(f"{thing.what} {thing.id}" for thing in (*self.originals, *self.copies))
         text = "Kept, because they have the mark of a recorded one and may be the originals; delete the wrong ones"
         return f"{text}: {names}" if names else ""
 
@@ -157,7 +157,8 @@ def plan_next(owner: Owner, parts: Sequence[DesiredResource], record: Record, vi
         call = owner.call("create", part.resource_key, body=part.body(known), user_data=part.user_data)
         return Progress({**known, part.resource_key: PendingId(part.resource_key)}, (call,), existing=existing)
     calls = _surplus(owner, parts, known, existing)
-    return Progress(known, calls, existing=existing, originals=originals)
+    copies = tuple(t for _, t, is_kept in others if is_kept and t.facts.get(ANSWERED))
+    return Progress(known, calls, existing=existing, originals=originals, copies=copies)
 
 
 def _fits(thing: CloudResource, part: DesiredResource, known: Record) -> bool:

@@ -13,7 +13,6 @@ from stackwright.core.objects import annotation, is_deleting, key_of
 from stackwright.core.plan import Apply, Delete, MakeDirectory, Object, Plan, RemoveDirectory, Warn
 
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
-UNUSED = ("Pending", "Available")  # phases of a volume that was never bound
 MODES = ("ReadWriteOnce", "ReadWriteOncePod")
 
 
@@ -63,8 +62,6 @@ def decide_volume(seen: Volume) -> Plan:
         return Plan((RemoveDirectory(seen.path, why), Delete(PV, key_of(seen.obj), why)))
     if seen.directory or is_deleting(seen.obj) or phase == "Released":
         return Plan()
-    if phase in UNUSED:
-        return Plan((MakeDirectory(seen.path, "the volume has no directory and was never used"),))
-    # It may have held data, or its disk is not mounted: a new empty directory would hide that.
+    # It was created before the volume, so its disk is not mounted or it was deleted: a new one would hide that.
     text = f"Directory {path} is missing on node {seen.place.node}; mount or restore it, or delete the claim"
     return Plan((Warn(seen.obj, "DirectoryMissing", text),))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from stackwright.local.commands import LocalError, Report
-from stackwright.local.config import MAX_NODES, LocalCluster, Node
+from stackwright.local.config import MAX_NODES, LocalCluster, Node, settings_in
 from stackwright.local.host.files import write_whole
 from stackwright.local.image import store
 from stackwright.local.kubernetes import api
@@ -96,13 +96,33 @@ def remembered_nodes(cluster: LocalCluster) -> int:
     count = _remembered(cluster)
     if isinstance(count, int):
         return count
-    if not (there := homes(cluster)):
+    if not homes(cluster):
         return 1
-    raise LocalError(
-        f"{cluster.settings} does not contain the number of nodes ({count}); the local cluster has "
+    raise _unknown(cluster, f"the number of nodes ({count})")
+
+
+def is_version_unknown(cluster: LocalCluster) -> bool:
+    """Whether nodes exist, and the file that names their version of Kubernetes cannot be read."""
+    return settings_in(cluster.settings) is None and bool(homes(cluster))
+
+
+def check_version(cluster: LocalCluster) -> None:
+    """Raises LocalError if the version of Kubernetes is unknown: another one may not read the existing data."""
+    if is_version_unknown(cluster):
+        raise _unknown(cluster, "the version of Kubernetes")
+
+
+def _unknown(cluster: LocalCluster, what: str) -> LocalError:
+    there = homes(cluster)
+    version, hint = "", ""
+    if is_version_unknown(cluster):
+        version = " --kubernetes VERSION"
+        hint = "\nVERSION is the one with which the cluster was created: the newest, unless the option named another."
+    return LocalError(
+        f"{cluster.settings} does not contain {what}; the local cluster has "
         f"{', '.join(node.name for node in there)}. Nothing was changed.\n"
-        f"`stackwright up --nodes {there[-1].index}` keeps them and rewrites the file; "
-        "`stackwright down --purge` deletes all data."
+        f"`stackwright up --nodes {there[-1].index}{version}` keeps them and rewrites the file; "
+        f"`stackwright down --purge` deletes all data.{hint}"
     )
 
 

@@ -98,7 +98,7 @@ class Network:
 
     dhcp_agent_hosting_networks = agent_hosted_routers
 
-    def routers(self) -> list[Any]:
+    def routers(self, limit: int, fields: list[str]) -> list[Any]:
         return [self._thing(each) for each in sorted(self.all)]
 
     def _thing(self, name: str) -> Router:

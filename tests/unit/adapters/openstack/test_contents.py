@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +14,8 @@ from openstack.image.v2.service_info import Store
 
 from stackwright.adapters.openstack.agents import APIS
 from stackwright.adapters.openstack.inventory import LISTS, gathered, images, volumes
+from stackwright.core.errors import TransientError
+from stackwright.core.openstack.inventory import result
 from stackwright.services.registry import AGENT_LISTS, PUBLIC, SERVICES
 
 STORES = ("rbd", "files", "web")  # that Glance has
@@ -81,6 +84,22 @@ def test_a_volume_belongs_to_the_back_end_of_its_host() -> None:
         {"id": "3", "name": "nowhere", "os-vol-host-attr:host": None},
     ]
     assert gathered(["rbd", "files"], volumes(cloud(found_volumes=found))) == {"rbd": ["data"], "files": ["2"]}
+
+
+@pytest.mark.parametrize("name", ["n" * 255, "\U0001f600" * 255, "\x01" * 255, '"', "\ud800"])
+def test_what_is_gathered_fits_in_a_configmap(name: str) -> None:
+    """It has at most 1 MiB, in bytes."""
+    held: list[str] = []
+
+    def endless() -> Iterator[tuple[str, str]]:
+        while True:
+            held.append(name)
+            yield "rbd", name
+
+    with pytest.raises(TransientError, match="exceed 1,000,000 bytes"):
+        gathered(["rbd"], endless())
+    (text,) = result({"rbd": held[:-1]}).values()
+    assert 990_000 < len(text.encode(errors="surrogatepass")) < 1 << 20
 
 
 def test_each_service_with_agents_or_back_ends_is_in_the_tables_of_the_adapters() -> None:

@@ -7,11 +7,12 @@ import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from stackwright.adapters import threads
-from stackwright.adapters.openstack import inventory
+from stackwright.adapters.openstack import agents, inventory
 from stackwright.adapters.openstack.agents import CloudAgents
 from stackwright.adapters.openstack.inventory import CloudContents, gathered
 from stackwright.adapters.openstack.keystone import KeystoneIdentity
@@ -159,6 +160,57 @@ async def test_endless_inventories_are_aborted(started: Start, monkeypatch: pyte
     with pytest.raises(TransientError, match="exceed"):
         await CloudContents().held(look("image", "rbd"), made[0].admin)
     assert len(made[0].asked) < 20
+
+
+def neutron(routers: int, wide: int = 0) -> Answer:
+    """Neutron with routers that no agent hosts and two L3 agents, of which that of node1 is down. `wide`: characters of
+    the description of a router, unless `fields` omits it.
+    """
+    known = [
+        {"id": f"a{up:d}", "binary": "neutron-l3-agent", "host": f"node{up + 1}", "alive": up, "admin_state_up": up}
+        for up in (False, True)
+    ]
+
+    def answer(path: str) -> Any:
+        url = urlsplit(path)
+        query = parse_qs(url.query)
+        if url.path.endswith("/agents"):
+            return {"agents": known}
+        if not url.path.endswith("/routers"):
+            return {"routers": []}
+        first = int(query.get("marker", ["-1"])[0]) + 1
+        last = first + int(query.get("limit", ["5000"])[0])
+        text = {} if "fields" in query else {"description": "d" * wide}
+        found = [{"id": f"{n}", "name": "r", "ha": False, **text} for n in range(first, min(last, routers))]
+        return {"routers": found}
+
+    return answer
+
+
+async def forgotten(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The error of the deletion of the agent of node1."""
+    monkeypatch.setattr(agents, "CONFIRM", 0.0)
+    name = "neutron-l3-agent@node1"
+    errors = await CloudAgents().forget(DeleteAgents(look("networking", name), (name,)), cloud.admin)
+    return errors[name]
+
+
+async def test_the_routers_of_a_large_cloud_are_listed_in_pages(
+    started: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cloud = started(neutron(1100, 5000))
+    assert await forgotten(cloud, monkeypatch) == "networking still lists it"
+    listed = [path for path in cloud.asked if "/routers?" in path]
+    assert ["limit=500" in path and "fields=id" in path for path in listed] == [True] * 4
+
+
+async def test_endless_routers_without_an_agent_are_not_kept_in_memory(
+    started: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agents, "UNHOSTED", 700)
+    cloud = started(neutron(1 << 40))
+    assert await forgotten(cloud, monkeypatch) == "more than 700 routers have no agent"
+    assert len([path for path in cloud.asked if "/routers?" in path]) == 2
 
 
 async def test_each_adapter_has_its_own_threads() -> None:

@@ -105,6 +105,19 @@ async def test_waiting_callers_also_get_the_retry_time(time: Time, project: Proj
     assert asked.times <= THREADS
 
 
+async def test_a_request_without_a_thread_is_a_transient_error_and_is_not_sent_later(
+    project: ProjectConnection, asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def start(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", start)
+        error = await trouble(project, asked)
+    assert (error.reason, str(error)[:32]) == ("Unreachable", "The operator cannot start a thre")
+    assert (await project.do("compute", asked), asked.times) == ("done", 1)
+
+
 async def test_a_list_does_not_queue_behind_all_the_rest(project: ProjectConnection) -> None:
     done = threading.Event()
     others = [asyncio.create_task(project.do("compute", lambda _: done.wait(100))) for _ in range(2 * THREADS)]
