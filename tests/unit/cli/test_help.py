@@ -70,6 +70,7 @@ def test_a_version_of_kubernetes_is_for_a_new_local_cluster(
     monkeypatch.setenv("STACKWRIGHT_HOME", str(tmp_path))
     monkeypatch.setattr("stackwright.local.lock.exclusive", lambda cluster: pytest.fail("it begins"))
     (tmp_path / "nodes/node1").mkdir(parents=True)
+    (tmp_path / "cluster.json").write_text('{"nodes": 1}')
     (tmp_path / "kubeconfig.yaml").touch()
     words = [str(tmp_path / "kubeconfig.yaml") if word == "FILE" else word for word in words]
     result = CliRunner().invoke(app, ["up", *words])

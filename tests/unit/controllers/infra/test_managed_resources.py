@@ -379,9 +379,9 @@ def test_a_copy_of_our_volume_outlives_it_and_is_reported(ours: CloudResource | 
 def test_a_second_volume_with_its_own_id_is_kept_and_reported_while_the_object_exists() -> None:
     """It may be the original of a restored object, or belong to a copy of the object in another cluster."""
     copy = disk("v3", 1001.0, answered=False, attachments=[{"server_id": "s2"}])
-    look = ProjectView((disk("v1", 1000.0), disk("v2", 1001.0), copy))
-    found = plan_next(OWNER, parts(DISK), {DISK: "v1"}, look)
-    assert (found.whole, found.calls) == (True, ())
+    view = ProjectView((disk("v1", 1000.0), disk("v2", 1001.0), copy))
+    found = plan_next(OWNER, parts(DISK), {DISK: "v1"}, view)
+    assert (found.complete, found.calls) == (True, ())
     assert found.note.endswith("delete the wrong ones: volume v2"), "a copy by a user is not worth a report"
 
 

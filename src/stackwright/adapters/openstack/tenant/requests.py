@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from stackwright.adapters.openstack.tenant.attach import REQUESTS, attach
 from stackwright.adapters.openstack.tenant.resource_facts import METADATA
 from stackwright.adapters.openstack.tenant.rest_types import REST, send
+from stackwright.adapters.openstack.transport.send import succeeds
 from stackwright.adapters.openstack.transport.shapes import resource_in
 from stackwright.api.infra.capi import MARK
 from stackwright.core.openstack.calls import CloudCall
@@ -38,6 +39,7 @@ def run(connection: Connection, call: CloudCall, user_data: bytes | None) -> tup
 
 
 def _create(connection: Connection, call: CloudCall, user_data: bytes | None) -> tuple[str, Mapping[str, Any]]:
+    """Create the resource. An error is that of the first request: after it, none may lose the id (`succeeds`)."""
     what, body = call.resource_key[0], dict(call.body)
     rest, tags, hints = REST[what], list(body.pop("tags", ())), body.pop("hints", {})
     _mark(body, tags, call)
@@ -51,7 +53,9 @@ def _create(connection: Connection, call: CloudCall, user_data: bytes | None) ->
             return str(same["id"]), same
         raise
     if tags and "tags" not in body and "tags" in rest.apart:
-        send(connection, what, rest.apart["tags"], f"/{answer['id']}/tags", json={"tags": tags})
+        method, path, wanted = rest.apart["tags"], f"/{answer['id']}/tags", {"tags": tags}
+        if not succeeds(lambda: send(connection, what, method, path, json=wanted)):
+            tags = []  # they are restored like tags that another client removed
     fields = {"name": body.get("name"), "tags": body.get("tags", tags), **rest.created(connection, body, answer)}
     return str(answer["id"]), {**answer, **fields}
 

@@ -46,7 +46,7 @@ class RestFacts:
     apart     fields that a separate request changes → its method
 
     Rules of the API, from `rules`:
-    created   returns fields that the response to a creation lacks
+    created   returns fields that the response to a creation lacks; raises no error, because that would lose the id
     same      returns the existing resource with which a creation conflicts
     before    called before a deletion
     refused   called after a refused deletion: raises its error, or returns whether to repeat it

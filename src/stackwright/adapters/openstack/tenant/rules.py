@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack.tenant.attach import delete_stale_attachments, one_port
 from stackwright.adapters.openstack.tenant.resource_facts import OWN
-from stackwright.adapters.openstack.transport.send import request
+from stackwright.adapters.openstack.transport.send import request, succeeds
 from stackwright.adapters.openstack.transport.shapes import Port, json_of, resources_in
 from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
 from stackwright.core.openstack.group_rules import meaning
@@ -30,12 +30,10 @@ def building(connection: Connection, body: Raw, answer: Raw) -> Raw:
 def with_own_id(connection: Connection, body: Raw, answer: Raw) -> Raw:
     """Write the volume's id into its metadata, which distinguishes it from its copies.
 
-    A failure is ignored, as the id of the new volume must not be lost; without this field, copies are never deleted.
+    A failure is ignored; without this field, copies are never deleted.
     """
-    own = {OWN: str(answer["id"])}
-    try:
-        request(connection, "block_storage", "POST", f"/volumes/{answer['id']}/metadata", json={"metadata": own})
-    except (TransientCloudError, TerminalCloudError):
+    own, path = {OWN: str(answer["id"])}, f"/volumes/{answer['id']}/metadata"
+    if not succeeds(lambda: request(connection, "block_storage", "POST", path, json={"metadata": own})):
         own = {}
     return {"metadata": {**body["metadata"], **own}}
 

@@ -5,6 +5,7 @@ TransientCloudError, if a retry may succeed, or TerminalCloudError.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -83,6 +84,17 @@ def request(connection: Connection, service: str, method: str, path: str, **more
     if response.status_code >= 400:
         raise problem_of(response, ids=state.ids.get(service, True))
     return response
+
+
+def succeeds(send: Callable[[], object]) -> bool:
+    """Whether a request after the one that created a resource succeeds. No error may lose the id of the resource: an
+    earlier list would prove that it does not exist, and another one would be created.
+    """
+    try:
+        send()
+    except Exception:
+        return False
+    return True
 
 
 def text_of(response: Response) -> str:
