@@ -19,6 +19,7 @@ from stackwright.adapters.threads import LibraryFailed, Workers, left
 from stackwright.core.errors import TransientError
 from stackwright.core.openstack.agents import REPORTS, registered, some
 from stackwright.core.openstack.clouds import LONGEST
+from stackwright.core.openstack.inventory import CONFIRM
 from stackwright.core.plan import ForgetAgents
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ ENDED = ("confirmed", "reverted", "error", "failed", "completed", "cancelled", "
 RECEIVED = 64 << 20  # bytes of all responses of a call
 # Those of an agent that are read: the others are most of a list, which is not paged, while a response is bounded.
 FIELDS = ["id", "binary", "host", "alive", "admin_state_up"]
-CONFIRM = 10.0  # seconds until the second answer that lacks an agent
 L3_AGENT, DHCP_AGENT = "neutron-l3-agent", "neutron-dhcp-agent"
 
 
