@@ -23,8 +23,9 @@ from stackwright.core.controller import Controller
 from stackwright.core.errors import Conflict, TerminalError, TransientError
 from stackwright.core.objects import key_of
 from stackwright.core.openstack.clouds import Clouds
+from stackwright.core.openstack.inventory import CONFIRM
 from stackwright.core.openstack.resources import ResourceKey
-from stackwright.core.plan import Action, Apply, DeleteAgents, Key, Object, Plan
+from stackwright.core.plan import Action, Apply, DeleteAgents, Inventory, Key, Object, Plan
 from stackwright.core.ports import Contents, Ports, Reader
 from stackwright.core.settings import Settings
 from stackwright.forecast.clouds import ForecastClouds
@@ -224,7 +225,7 @@ class _Simulation:
         self.about = f"{controller.kind.kind} {'/'.join(key)}"
         created: dict[ResourceKey, str] = {}
         for action in actions:
-            before = await self._before(action)
+            before = await self.world.get(action.kind, key_of(action.obj)) if isinstance(action, Apply) else None
             try:
                 created |= await execute([action], self.ports, controller.manager)
             except (TransientError, TerminalError, Conflict) as error:
@@ -246,6 +247,8 @@ class _Simulation:
 
     def _simulate_effect(self, action: Action) -> None:
         """The effects of other programs: nodes pull the images of DaemonSets, a cloud's own Ceph fulfils requests."""
+        if isinstance(action, Inventory):
+            self.clock.forward(CONFIRM)  # so that a second one follows at once
         if not isinstance(action, Apply):
             return
         meta = action.obj["metadata"]
@@ -256,9 +259,6 @@ class _Simulation:
             pods = {"updatedNumberScheduled": EVERY_NODE, "numberReady": EVERY_NODE}
             status = {"observedGeneration": live["metadata"].get("generation", 0), **pods}
             self.world.put(DAEMONSET, {**live, "status": status})
-
-    async def _before(self, action: Action) -> Object | None:
-        return await self.world.get(action.kind, key_of(action.obj)) if isinstance(action, Apply) else None
 
     def _note(self, action: Action, before: Object | None = None) -> None:
         self.forecast.steps.append(Step(self.round, self.about, action, before))

@@ -1,7 +1,9 @@
 """Storage: the cloud's own Ceph and an external one, late and changed keys, removed back ends."""
 
+import asyncio
 import base64
 import json
+from itertools import pairwise
 
 import pytest
 
@@ -180,3 +182,87 @@ async def test_a_cloud_with_its_own_ceph_leaves_neither_keys_nor_health_behind()
     await world.run(120)
     assert world.cluster.peek(SECRET, (NAMESPACE, KEYS)) is None
     assert world.cluster.peek(CONFIGMAP, (NAMESPACE, HEALTH)) is None
+
+
+SECOND = {"values": {"conf": {"backends": {"second": {"volume_driver": "cinder.volume.drivers.rbd.RBDDriver"}}}}}
+RBD_TOO = {"values": {"conf": {"backends": {"rbd": {"volume_driver": "cinder.volume.drivers.rbd.RBDDriver"}}}}}
+TWO = {**OWN, "cinder": {"volume": {"backends": {"rbd": RBD_TOO, "second": SECOND}}}}
+REMOVALS = [  # features before and after, and the back end that the change removes
+    pytest.param(Glance, "glance", IN_FILES, OWN, "images", id="glance"),
+    pytest.param(Cinder, "cinder", TWO, OWN, "second", id="cinder"),
+]
+
+
+def upgraded(world, name):
+    return [call for call in world.helm.calls if call == ("upgrade", (NAMESPACE, f"openstack-{name}"))]
+
+
+def listing(world, monkeypatch, seconds=0.0, answers=None):
+    """Records the time of each inventory, which takes this long; `answers` maps its number to a wrong answer."""
+    ended, original = [], world.contents.held
+
+    async def held(action, admin):
+        await asyncio.sleep(seconds)
+        ended.append(world.clock.now())
+        return (answers or {}).get(len(ended)) or await original(action, admin)
+
+    monkeypatch.setattr(world.contents, "held", held)
+    return ended
+
+
+@pytest.mark.parametrize("seconds", [31.0, 299.0])
+async def test_an_empty_back_end_is_removed_however_long_an_inventory_takes(seconds, monkeypatch):
+    world = await ready_world(features=IN_FILES)
+    ended = listing(world, monkeypatch, seconds)
+    world.cloud(features=OWN)
+    await world.run(1800)
+    assert service(world, Glance, "glance")["status"]["backends"] == ["rbd"]
+    assert len(ended) <= 3
+
+
+async def test_the_content_of_a_back_end_in_use_is_listed_with_growing_pauses(monkeypatch):
+    world = await ready_world(features=IN_FILES)
+    world.contents.things = {"images": ["guest"]}
+    ended = listing(world, monkeypatch, 31.0)
+    world.cloud(features=OWN)
+    await world.run(3600)
+    pauses = [after - before - 31.0 for before, after in pairwise(ended)]
+    assert 29 <= min(pauses) <= 45 and max(pauses) >= 290
+    assert len(ended) <= 25
+    assert find(service(world, Glance, "glance"), "Backends")["reason"] == "BlockedWouldOrphan"
+    world.contents.things = {}
+    await world.run(400)
+    assert service(world, Glance, "glance")["status"]["backends"] == ["rbd"]
+
+
+@pytest.mark.parametrize(("kind", "name", "before", "after", "store"), REMOVALS)
+@pytest.mark.parametrize("wrong", [1, 3])
+async def test_one_wrong_empty_list_removes_no_back_end(kind, name, before, after, store, wrong, monkeypatch):
+    """A replica of an API that has just started may return an empty list with 200."""
+    world = await ready_world(features=before)
+    world.contents.things = {store: ["guest"]}
+    ended = listing(world, monkeypatch, answers={wrong: {store: []}})
+    world.cloud(features=after)
+    upgrades = len(upgraded(world, name))
+    await world.run(300)
+    assert len(ended) > wrong + 1
+    assert store in service(world, kind, name)["status"]["backends"]
+    assert len(upgraded(world, name)) == upgrades
+    assert find(service(world, kind, name), "Backends")["reason"] == "BlockedWouldOrphan"
+
+
+@pytest.mark.parametrize(("kind", "name", "before", "after", "store"), REMOVALS)
+async def test_a_short_list_and_an_empty_one_remove_no_back_end(kind, name, before, after, store, monkeypatch):
+    world = await ready_world(features=before)
+    world.contents.things = {store: ["debian", "guest", "ubuntu"]}
+    answers = {2: {store: ["guest"]}, 3: {store: []}, 5: {store: []}}
+    ended = listing(world, monkeypatch, answers=answers)
+    world.cloud(features=after)
+    upgrades = len(upgraded(world, name))
+    await world.run(300)
+    assert len(ended) > max(answers)
+    assert store in service(world, kind, name)["status"]["backends"]
+    assert len(upgraded(world, name)) == upgrades
+    world.contents.things = {}
+    await world.run(400)
+    assert store not in service(world, kind, name)["status"]["backends"]

@@ -20,7 +20,7 @@ from stackwright.core.plan import HelmUpgrade
 from stackwright.forecast import simulate
 from stackwright.forecast.entries import CUT_OFF, Entry
 from stackwright.forecast.plan import forecast
-from stackwright.runtime.memory import MemoryCluster
+from stackwright.runtime.memory import MemoryCluster, MemoryContents
 from stackwright.services.glance.kind import Glance
 from tests.scenario.capi_world import BASTION, CLUSTERS, IN_CLOUD, MACHINES, MANAGED, Clusters, asking
 from tests.scenario.forecast.test_plan import CLOUD, NOW, applied, cloud, deployed, empty, installed, overridden
@@ -112,6 +112,19 @@ async def test_a_store_that_may_be_orphaned_is_lost_with_all_that_is_in_it() -> 
     wanted["metadata"]["annotations"] = {ORPHAN: "glance/images"}
     found, _ = await forecast(world, SETTINGS, applied(wanted), NOW + 200)
     assert "back end images of Glance openstack/glance, with all its data" in losses(found)
+
+
+@pytest.mark.parametrize(("images", "reason"), [([], ""), (["guest"], "BlockedWouldOrphan")])
+async def test_only_an_empty_store_is_planned_to_be_removed(images: list[str], reason: str) -> None:
+    contents = MemoryContents()
+    contents.things = {"images": images}
+    stores = {"file": {"other": {"default": True, "pvc": {"size": "1Gi"}}}}
+    wanted = cloud_object(whole=True, features={"glance": {"backends": stores}})
+    found, stuck = await forecast(await whole(), SETTINGS, applied(wanted), NOW + 200, simulate.Outside(contents))
+    cause = stuck.get("Glance openstack/glance")
+    assert (cause.reason if cause else "") == reason
+    upgrades = [entry.what for entry in found if entry.verb == "helm"]
+    assert any("openstack-glance" in what for what in upgrades) is not bool(reason)
 
 
 async def test_the_same_cloud_and_a_new_one_lose_nothing() -> None:

@@ -20,6 +20,7 @@ from stackwright.adapters.threads import LibraryFailed, Workers, left
 from stackwright.core.errors import TransientError
 from stackwright.core.openstack.agents import REPORTS, registered, some
 from stackwright.core.openstack.clouds import LONGEST
+from stackwright.core.openstack.inventory import CONFIRM
 from stackwright.core.plan import DeleteAgents
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ RECEIVED = 64 << 20  # bytes of all responses of a call
 FIELDS = ["id", "binary", "host", "alive", "admin_state_up"]
 PAGE = 500  # of a response, which is bounded. Neutron has no pages of what an agent hosts: it ignores `limit` there.
 UNHOSTED = 5000  # routers without an agent that one call schedules; they are in memory
-CONFIRM = 10.0  # seconds until the second answer that lacks an agent
 L3_AGENT, DHCP_AGENT = "neutron-l3-agent", "neutron-dhcp-agent"
 
 

@@ -74,7 +74,7 @@ def without_left_agents(seen: Observed, plan: Plan) -> Plan:
             (seen.context.namespace, inventory.name_of(seen.context.name)),
             (seen.context.namespace, ADMIN_SECRET),
         )
-        look = Inventory(key, seen.obj, seen.declared.service, tuple(sorted(leaving - forgotten)), admin, "")
+        look = Inventory(key, seen.obj, seen.declared.service, tuple(sorted(leaving - forgotten)), admin)
         plan = replace(plan, actions=(*plan.actions, DeleteAgents(look, due)))
     if condition is None:
         return plan

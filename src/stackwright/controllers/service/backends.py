@@ -2,22 +2,28 @@
 
 Without its back end, an image or a volume cannot be read, although the service still lists it.
 Nothing is changed until the back end is known to be empty or the user has consented.
+
+A replica of an API that has just started may return an empty list with 200. So a back end is empty only after two
+successive inventories, CONFIRM seconds apart, found nothing. An inventory may take minutes: its result is valid for a
+time from its end. While back ends contain the same, the pauses between inventories grow.
 """
 
 from __future__ import annotations
 
 from stackwright.controllers.service.observe import Observed, serving_components
 from stackwright.core.conditions import Condition, blocked, done, waiting
-from stackwright.core.digest import digest
 from stackwright.core.kubernetes.workload_health import pod_ready
-from stackwright.core.objects import CLOUD, DIGEST, ORPHAN, annotation, label
+from stackwright.core.objects import CLOUD, ORPHAN, label
 from stackwright.core.openstack import inventory
+from stackwright.core.openstack.inventory import CONFIRM
 from stackwright.core.plan import Action, Inventory, Object
 from stackwright.services.context import Context
 from stackwright.services.keystone.values import ADMIN_SECRET
 
 STAGE = "Backends"
-LOOK = 30.0  # seconds until the next inventory
+LOOK = 30.0  # seconds from an inventory until the next one
+RARELY = 10 * LOOK  # longest such time
+SHARE = 4  # it is the time for which the content has been the same, divided by this
 SHOWN = 5
 
 
@@ -59,21 +65,22 @@ def removed_backends(seen: Observed, context: Context, desired: Object | None) -
     gone = tuple(name for name in used if name not in wanted and name not in context.spec.orphan)
     if not gone:
         return [], None
-    made = digest(gone, int(seen.now // LOOK))
+    held, (made, same) = inventory.holdings(seen.inventory), inventory.times(seen.inventory)
+    full = {name: things for name, things in held.items() if things}
+    confirmed = same >= CONFIRM
+    lasts = min(max(LOOK, same / SHARE), RARELY) if full else LOOK if confirmed else CONFIRM
     look: list[Action] = []
-    if annotation(seen.inventory, DIGEST) != made:
+    if set(held) != set(gone) or not 0 <= seen.now - made < lasts:  # the age is negative if the clock was ahead
         key = (context.namespace, inventory.name_of(context.name))
-        admin = (context.namespace, ADMIN_SECRET)
-        look.append(Inventory(key, seen.obj, seen.declared.service, gone, admin, made))
-    held = inventory.holdings(seen.inventory)
+        look.append(Inventory(key, seen.obj, seen.declared.service, gone, (context.namespace, ADMIN_SECRET)))
     if set(held) != set(gone):
         what = f"{seen.declared.kind.kind} {', '.join(gone)}"
         return look, waiting(STAGE, f"Listing the content of {what}", "Applying")
-    if not any(held.values()):
-        # An earlier result may be outdated: no back end is removed before a current inventory.
-        return look, waiting(STAGE, "Listing the content again", "Applying") if look else done(STAGE)
-    full = {name: things for name, things in held.items() if things}
-    return look, blocked(STAGE, "WouldOrphan", _text(seen, context, full))
+    if full:
+        return look, blocked(STAGE, "WouldOrphan", _text(seen, context, full))
+    if look or not confirmed:  # an outdated or single result removes no back end
+        return look, waiting(STAGE, "Listing the content again", "Applying")
+    return look, done(STAGE)
 
 
 def _text(seen: Observed, context: Context, full: dict[str, list[str]]) -> str:

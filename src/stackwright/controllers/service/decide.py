@@ -13,7 +13,7 @@ from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.api.services.kinds import OPENSTACK_RELEASE
 from stackwright.cloud.registry import kind_of
 from stackwright.controllers.service.agents import without_left_agents
-from stackwright.controllers.service.backends import LOOK, backends_in_use, removed_backends
+from stackwright.controllers.service.backends import backends_in_use, removed_backends
 from stackwright.controllers.service.objects import (
     bundle,
     certificate_secret,
@@ -48,6 +48,7 @@ from stackwright.core.objects import (
     key_of,
     version_of,
 )
+from stackwright.core.openstack.inventory import CONFIRM
 from stackwright.core.plan import Action, Delete, Object, Plan
 from stackwright.core.secrets import renewal
 from stackwright.core.secrets.fernet import ROTATED
@@ -93,7 +94,7 @@ def _decide(seen: Observed) -> Plan:
     if seen.sensitive:  # users' Secrets are not watched
         turn = min(turn or REFRESH, POLL if settings.reason == "BlockedMissingSecret" else REFRESH)
     if kept:
-        turn = min(turn or LOOK, LOOK)
+        turn = min(turn or CONFIRM, CONFIRM)
     return _report(seen, tuple(actions), [*stages, condition], turn, volumes)
 
 

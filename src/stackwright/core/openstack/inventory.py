@@ -14,6 +14,8 @@ from pydantic import TypeAdapter
 from stackwright.core.objects import DIGEST, annotation
 from stackwright.core.plan import Object
 
+CONFIRM = 10.0  # seconds between two lists, over separate connections, that together prove absence
+SUCCESSIVE = 900.0  # longest time between successive results; after a longer one, a result is a first one
 _HELD, _SINCE = "held.json", "since"
 _HOLDINGS = TypeAdapter(dict[str, list[str]])
 
@@ -23,15 +25,15 @@ def name_of(service: str) -> str:
     return f"{service}-inventory"
 
 
-def result(held: Mapping[str, Collection[str]]) -> dict[str, str]:
-    """The data of the ConfigMap; `held` maps a back end to the resources in it, and an agent to its uses."""
-    return {_HELD: json.dumps(held, sort_keys=True, ensure_ascii=False)}
+def result(held: Mapping[str, Collection[str]], before: Object | None, now: int) -> dict[str, str]:
+    """The data of the ConfigMap; `held` maps a back end to the resources in it, and an agent to its uses.
 
-
-def repeated(held: Mapping[str, Collection[str]], before: Object | None, now: str) -> dict[str, str]:
-    """The data, with the time of the first of the successive attempts that had this result."""
-    data, known = result(held), (before or {}).get("data") or {}
-    return {**data, _SINCE: known.get(_SINCE, now) if known.get(_HELD) == data[_HELD] else now}
+    It has the time of the first of the successive attempts that had this result; `before` has the previous one.
+    """
+    text = json.dumps(held, sort_keys=True, ensure_ascii=False)
+    (made, same), known = times(before), ((before or {}).get("data") or {}).get(_HELD)
+    successive = 0 <= now - made <= SUCCESSIVE and 0 <= same < math.inf  # not if the clock was ahead
+    return {_HELD: text, _SINCE: str(int(made - same) if known == text and successive else now)}
 
 
 def holdings(inventory: Object | None) -> dict[str, list[str]]:

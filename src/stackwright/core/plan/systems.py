@@ -111,7 +111,8 @@ Account = SqlAccount | BrokerAccount | CatalogEntry
 
 @dataclass(frozen=True)
 class Inventory(Action):
-    """Lists users' resources in back ends of a service and writes them to a ConfigMap: held.json, holder → names.
+    """Lists users' resources in back ends of a service and writes them to a ConfigMap: held.json, holder → names;
+    since, the time of the first of the successive inventories with this result. Its digest is the time of the result.
 
     holders  names of back ends, or of agents as `registered` returns them
     """
@@ -122,7 +123,6 @@ class Inventory(Action):
     service: str
     holders: tuple[str, ...]
     admin_secret: Key
-    digest: str
 
     @property
     def target(self) -> str:
@@ -133,11 +133,10 @@ class Inventory(Action):
 class DeleteAgents(Action):
     """Deletes the records of unused agents whose nodes left the cloud, after their routers and networks were moved to
     other agents. Writes the outcome to the ConfigMap of the inventory: held.json, agent → its uses, as texts, or the
-    error (none for a deleted agent); since, the time of the first attempt with this outcome. Such an error does not
-    fail the action, because no other action depends on it.
+    error (none for a deleted agent), and the times as an inventory. Such an error does not fail the action, because no
+    other action depends on it.
 
-    look    the inventory of all leaving agents, to which no routers or networks are moved. Its digest is the time of
-            the outcome
+    look    the inventory of all leaving agents, to which no routers or networks are moved
     agents  names of the agents to delete, as `registered` returns them; if empty, an earlier outcome is deleted
     """
 

@@ -156,14 +156,18 @@ async def _grow(action: GrowClaim, ports: Ports) -> None:
 
 async def _inventory(action: Inventory, ports: Ports, manager: str) -> None:
     held = await ports.contents.held(action, await _admin(action.admin_secret, ports))
-    await _note(action, inventory.result(held), ports, manager)
+    await _note_result(action, held, ports, manager)
 
 
 async def _forget(action: DeleteAgents, ports: Ports, manager: str) -> None:
-    held = outcome(await _uses(action, ports))
-    now = str(math.floor(ports.clock.now()))  # a result is valid for a limited time
-    before = await ports.cluster.get(CONFIGMAP, action.look.key)
-    await _note(replace(action.look, digest=now), inventory.repeated(held, before, now), ports, manager)
+    await _note_result(action.look, outcome(await _uses(action, ports)), ports, manager)
+
+
+async def _note_result(look: Inventory, held: dict[str, list[str]], ports: Ports, manager: str) -> None:
+    """Store a result with the time of its end, because it is valid for a limited time."""
+    now = math.floor(ports.clock.now())
+    before = await ports.cluster.get(CONFIGMAP, look.key)
+    await _note(look, str(now), inventory.result(held, before, now), ports, manager)
 
 
 async def _uses(action: DeleteAgents, ports: Ports) -> dict[str, list[str]]:
@@ -186,14 +190,15 @@ async def _uses(action: DeleteAgents, ports: Ports) -> dict[str, list[str]]:
 
 async def _publish(action: Publish, ports: Ports, manager: str) -> None:
     given = secret_data(await ports.cluster.get(SECRET, action.source))
-    await _note(action, {name: given[name].strip() for name in action.fields if name in given}, ports, manager)
+    data = {name: given[name].strip() for name in action.fields if name in given}
+    await _note(action, action.digest, data, ports, manager)
 
 
-async def _note(action: Inventory | Publish, data: dict[str, str], ports: Ports, manager: str) -> None:
+async def _note(action: Inventory | Publish, digest: str, data: dict[str, str], ports: Ports, manager: str) -> None:
     """Store the result of an action in a ConfigMap, for the next decision."""
     obj = owned(CONFIGMAP, action.key, action.owner, {})
     del obj["spec"]
-    obj["metadata"]["annotations"] = {DIGEST: action.digest}
+    obj["metadata"]["annotations"] = {DIGEST: digest}
     await ports.cluster.apply(CONFIGMAP, {**obj, "data": data}, manager)
 
 

@@ -26,7 +26,7 @@ ACTIONS = [
     BrokerAccount("mq", ADMIN, "nova", "nova", SECRET, absent=True),
     CatalogEntry(ADMIN, SPEC, SECRET),
     CatalogEntry(ADMIN, SPEC, SECRET, absent=True),
-    LOOK := Inventory(("n", "held"), OWNER, "image", ("file",), ADMIN, "d"),
+    LOOK := Inventory(("n", "held"), OWNER, "image", ("file",), ADMIN),
     DeleteAgents(LOOK, ("nova-compute@node1",)),
     Publish(("n", "urls"), OWNER, ADMIN, ("url",), "d"),
 ]

@@ -336,7 +336,7 @@ def test_a_long_move_ends_with_its_time_and_is_continued() -> None:
 
 
 def forget(service: str, *names: str) -> DeleteAgents:
-    look = Inventory(("openstack", f"{service}-inventory"), {}, service, names, ("openstack", "keystone-admin"), "")
+    look = Inventory(("openstack", f"{service}-inventory"), {}, service, names, ("openstack", "keystone-admin"))
     return DeleteAgents(look, names)
 
 

@@ -105,7 +105,7 @@ async def test_json_of_another_shape_from_keystone_is_a_transient_error(started:
 
 
 def look(service: str, *holders: str) -> Inventory:
-    return Inventory(("openstack", "inventory"), {}, service, holders, ("openstack", "keystone-admin"), "")
+    return Inventory(("openstack", "inventory"), {}, service, holders, ("openstack", "keystone-admin"))
 
 
 @pytest.mark.parametrize("shape", [["images"], {"images": [1]}, {"images": 5}], ids=str)

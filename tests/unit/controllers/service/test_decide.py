@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from stackwright.api.kinds import POD, SECRET
 from stackwright.api.services.contracts import DatabaseAccount, MessagingAccount
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.controllers.service.backends import removed_backends
+from stackwright.controllers.service.backends import LOOK, RARELY, removed_backends
 from stackwright.controllers.service.decide import CLOCK, POLL, REFRESH, ROTATED, decide
 from stackwright.controllers.service.objects import bundle
 from stackwright.controllers.service.observe import observe
 from stackwright.core.objects import DIGEST
+from stackwright.core.openstack.inventory import CONFIRM
 from stackwright.core.plan import Apply, Delete
 from stackwright.core.secrets.writes import CopySecret, EnsureSecret, RotateKeys
 from stackwright.services import cinder, etcd, glance, keystone, memcached
@@ -404,23 +405,34 @@ async def test_a_store_that_an_override_still_names_is_not_removed():
     assert (look.holders, stage.status) == (("web",), False)
 
 
-async def test_a_back_end_is_removed_only_after_a_current_check_found_it_empty():
+async def test_a_back_end_is_removed_only_after_two_current_checks_found_it_empty():
     seen = await of_glance(backends=["former"])
     desired = bundle(seen, seen.context)
     (look,), stage = removed_backends(seen, seen.context, desired)
     assert (look.holders, stage.status) == (("former",), False)
 
-    def found(digest, things):
-        data = {"held.json": json.dumps({"former": things})}
-        return replace(seen, inventory={"metadata": {"annotations": {DIGEST: digest}}, "data": data})
+    def checked(things, made, same=0.0):
+        """The decision by a result of these seconds ago, when it had been the same for so long."""
+        at = int(seen.now - made) if made != "unknown" else made
+        since = str(int(seen.now - made - same)) if made != "unknown" else "soon"
+        data = {"held.json": json.dumps({"former": things}), "since": since}
+        found = replace(seen, inventory={"metadata": {"annotations": {DIGEST: str(at)}}, "data": data})
+        return removed_backends(found, seen.context, desired)
 
-    actions, stage = removed_backends(found(look.digest, []), seen.context, desired)
-    assert (actions, stage.status) == ([], True)
-    actions, stage = removed_backends(found("of a while ago", []), seen.context, desired)
-    assert (len(actions), stage.status, stage.blocked) == (1, False, False)
-    for digest in (look.digest, "of a while ago"):
-        _, stage = removed_backends(found(digest, ["guest"]), seen.context, desired)
-        assert stage.reason == "BlockedWouldOrphan"
+    for made in (1, LOOK - 2):
+        actions, stage = checked([], made, CONFIRM)
+        assert (actions, stage.status) == ([], True)
+    for made, same in (("unknown", 0), (LOOK + 1, CONFIRM), (-60, 3600), (CONFIRM + 1, 0), (CONFIRM + 1, -60)):
+        actions, stage = checked([], made, same)
+        assert (len(actions), stage.status, stage.blocked) == (1, False, False)
+    actions, stage = checked([], 1)
+    assert (actions, stage.status, stage.blocked) == ([], False, False), "a single result; the next one is due soon"
+    assert decide(seen).requeue <= CONFIRM
+    for made, same, count in (
+        ("unknown", 0, 1), (LOOK - 2, 0, 0), (LOOK + 1, 0, 1), (LOOK + 1, 8 * LOOK, 0), (RARELY + 1, 1e6, 1),
+    ):  # fmt: skip
+        actions, stage = checked(["guest"], made, same)
+        assert (len(actions), stage.reason) == (count, "BlockedWouldOrphan")
         assert "guest" in stage.message
 
 

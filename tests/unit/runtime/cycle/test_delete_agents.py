@@ -35,7 +35,7 @@ class World:
     async def attempt(self, *names: str, now: float = 1000.0) -> tuple[dict[str, Any], str, str]:
         """The stored outcome, the time since which it is the same, and its time."""
         self.clock.time = now
-        look = Inventory(KEY, self.owner, "compute", (AGENT, OTHER), ADMIN, "")
+        look = Inventory(KEY, self.owner, "compute", (AGENT, OTHER), ADMIN)
         await execute([DeleteAgents(look, names)], self.ports, "m")
         found = self.cluster.peek(CONFIGMAP, KEY)
         assert found is not None
@@ -70,3 +70,39 @@ async def test_an_attempt_without_agents_drops_the_outcome_and_asks_nobody(world
     world.cluster.remove(SECRET, ADMIN)
     assert await world.attempt(now=1001.0) == ({}, "1001", "1001")
     assert world.agents.calls == []
+
+
+@pytest.mark.parametrize(
+    ("annotations", "since"),
+    [
+        ({DIGEST: "1000"}, "soon"),
+        ({DIGEST: "1000"}, "9" * 400),
+        ({DIGEST: "2000"}, "500"),
+        ({DIGEST: "9" * 400}, "500"),
+        ({DIGEST: "50"}, "40"),
+        ({}, "500"),
+    ],
+)
+async def test_the_time_in_a_result_that_is_old_or_was_edited_proves_nothing(
+    world: World, annotations: dict[str, str], since: str
+) -> None:
+    await world.attempt(AGENT)
+    found = world.cluster.peek(CONFIGMAP, KEY)
+    assert found is not None
+    edited = {**found["metadata"], "annotations": annotations}
+    world.cluster.put(CONFIGMAP, {**found, "metadata": edited, "data": {**found["data"], "since": since}})
+    _, since, made = await world.attempt(AGENT, now=1010.0)
+    assert int(since) >= 1000 and made == "1010"
+
+
+async def test_an_inventory_is_stored_with_the_time_of_its_end(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def held(*_: object) -> dict[str, list[str]]:
+        world.clock.forward(300.0)
+        return {"images": []}
+
+    monkeypatch.setattr(world.contents, "held", held)
+    for ended in (1300, 1600):
+        await execute([Inventory(KEY, world.owner, "image", ("images",), ADMIN)], world.ports, "m")
+        found = world.cluster.peek(CONFIGMAP, KEY)
+        assert found is not None
+        assert (annotation(found, DIGEST), found["data"]["since"]) == (str(ended), "1300")
