@@ -1,7 +1,7 @@
 """Names of the two pauses, and the end of a pause in a report. Pure.
 
 `stackwright pause` stops the actions of a cloud (runtime/cycle/pausing.py), Cluster API's pause those of a cluster's
-objects (controllers/infra/pausing.py).
+objects (controllers/infra/capi_pause.py).
 """
 
 from __future__ import annotations

@@ -17,11 +17,11 @@ from stackwright.controllers.capicluster.objects import Wanted, attached, named_
 from stackwright.controllers.capicluster.observe import KIND, Observed
 from stackwright.controllers.capicluster.record import API, BASTION, SUBNET
 from stackwright.controllers.capicluster.stages import NETWORK_READY, ROUTER_READY, report, stage_of, stopped
+from stackwright.controllers.infra.capi_pause import pausable
 from stackwright.controllers.infra.clusterapi import is_managed_elsewhere
 from stackwright.controllers.infra.drift import corrections, unmanaged_rules
 from stackwright.controllers.infra.drift import with_event as set_back
 from stackwright.controllers.infra.managed_resources import Owner, Progress, Record, plan_next, record_of, written
-from stackwright.controllers.infra.pausing import pausable
 from stackwright.controllers.infra.teardown import POLL
 from stackwright.core.conditions import blocked, copied, done, find, waiting
 from stackwright.core.objects import is_deleting

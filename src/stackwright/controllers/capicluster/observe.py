@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from stackwright.api.infra.cluster.cluster import OpenStackCluster
 from stackwright.api.infra.machine import OpenStackMachine
 from stackwright.controllers.capicluster.resolve import Found, resolve
+from stackwright.controllers.infra.capi_pause import capi_pause_cause
 from stackwright.controllers.infra.clusterapi import NAME as CLUSTER_NAME
 from stackwright.controllers.infra.clusterapi import cluster_name, is_managed_elsewhere
 from stackwright.controllers.infra.managed_resources import record_of
 from stackwright.controllers.infra.observe import ReferencesObservation, observe_cloud, resolving, viewing
 from stackwright.controllers.infra.origin import is_restored
-from stackwright.controllers.infra.pausing import capi_pause_cause
 from stackwright.controllers.infra.reads import cluster_referring
 from stackwright.controllers.infra.server_template import SERVER_KIND
 from stackwright.core.conditions import is_ready

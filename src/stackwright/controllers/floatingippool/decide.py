@@ -25,10 +25,10 @@ from stackwright.controllers.floatingippool.inventory import Inventory, inventor
 from stackwright.controllers.floatingippool.leave import leave
 from stackwright.controllers.floatingippool.objects import FIELDS, adoptable, part
 from stackwright.controllers.floatingippool.observe import KIND, Observed
+from stackwright.controllers.infra.capi_pause import pausable
 from stackwright.controllers.infra.cloud_observation import AUTHENTICATION, project
 from stackwright.controllers.infra.clusterapi import CLAIM
 from stackwright.controllers.infra.managed_resources import Owner, Progress, plan_next, record_of, written
-from stackwright.controllers.infra.pausing import pausable
 from stackwright.controllers.infra.report import keeping
 from stackwright.core.conditions import Condition, blocked, done, waiting
 from stackwright.core.objects import is_deleting

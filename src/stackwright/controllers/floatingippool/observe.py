@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
+from stackwright.controllers.infra.capi_pause import capi_pause_cause
 from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, claim_name, is_capi_paused
 from stackwright.controllers.infra.clusterapi import NAME as NAME_LABEL
 from stackwright.controllers.infra.managed_resources import record_of
 from stackwright.controllers.infra.observe import ReferencesObservation, observe_cloud, resolving, viewing
-from stackwright.controllers.infra.pausing import capi_pause_cause
 from stackwright.controllers.infra.reads import cluster_of, list_if_served
 from stackwright.controllers.infra.references import Answers, Resolver, named
 from stackwright.controllers.infra.server_template import SERVER_KIND

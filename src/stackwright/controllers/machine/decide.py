@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from stackwright.controllers.infra.capi_pause import pausable
 from stackwright.controllers.infra.origin import guard, is_guarded, is_restored
-from stackwright.controllers.infra.pausing import pausable
 from stackwright.controllers.infra.report import keeping
 from stackwright.controllers.infra.server_template import INSTANCE, SERVER_KIND, adopted, propagated
 from stackwright.controllers.infra.teardown import DELETED, POLL

@@ -13,9 +13,9 @@ from typing import Any
 
 from stackwright.api.infra.cluster.cluster import OpenStackCluster
 from stackwright.api.infra.machine import OpenStackMachine
+from stackwright.controllers.infra.capi_pause import capi_pause_cause
 from stackwright.controllers.infra.clusterapi import CLUSTER, MACHINE, owner_named
 from stackwright.controllers.infra.clusterapi import NAME as CLUSTER_NAME
-from stackwright.controllers.infra.pausing import capi_pause_cause
 from stackwright.controllers.infra.reads import get_if_served, origin_of
 from stackwright.controllers.infra.server_template import SERVER_KIND
 from stackwright.core.objects import label

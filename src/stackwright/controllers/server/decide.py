@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stackwright.api.fields.mark import METADATA_KEY
+from stackwright.controllers.infra.capi_pause import pausable
 from stackwright.controllers.infra.cloud_observation import AUTHENTICATION, project
 from stackwright.controllers.infra.drift import corrections, with_event
 from stackwright.controllers.infra.managed_resources import DesiredResource, Owner, Progress, Record, plan_next, remove
-from stackwright.controllers.infra.pausing import pausable
 from stackwright.controllers.infra.report import keeping
 from stackwright.controllers.infra.server_template import INSTANCE
 from stackwright.controllers.infra.teardown import POLL, tear_down

@@ -14,13 +14,13 @@ from stackwright.api.infra.cluster.cluster import OpenStackCluster
 from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
 from stackwright.api.infra.machine import OpenStackMachine
 from stackwright.api.infra.server import OpenStackServer
+from stackwright.controllers.infra.capi_pause import capi_pause_cause
 from stackwright.controllers.infra.cloud_observation import CloudObservation
 from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, IMAGE, claim_name, owner_named
 from stackwright.controllers.infra.managed_resources import Record, is_gone
 from stackwright.controllers.infra.managed_resources import record_of as pool_record_of
 from stackwright.controllers.infra.observe import observe_cloud, viewing
 from stackwright.controllers.infra.origin import identity
-from stackwright.controllers.infra.pausing import capi_pause_cause
 from stackwright.controllers.infra.reads import cluster_of, cluster_referring, get_if_served, origin_of
 from stackwright.controllers.infra.resolve_references import resolve_references
 from stackwright.controllers.server.adopt import SHARED, Adoption, adopt

@@ -3,7 +3,7 @@
 An object is paused by its own annotation or by that of an owner: a paused cloud pauses its services, their accounts and
 releases. Failover and health continue, because their controllers are not `pausable`. Deletions of objects continue,
 too. The deletion of agents of nodes that left the cloud is paused, but not reported as a waiting change. (The pause of
-the kinds of Cluster API follows its contract: `controllers/infra/pausing.py`.)
+the kinds of Cluster API follows its contract: `controllers/infra/capi_pause.py`.)
 """
 
 from __future__ import annotations

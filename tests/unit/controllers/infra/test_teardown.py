@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from stackwright.controllers.infra.capi_pause import capi_paused
 from stackwright.controllers.infra.cloud_observation import CloudObservation, with_error
-from stackwright.controllers.infra.pausing import capi_paused
 from stackwright.controllers.infra.teardown import tear_down
 from stackwright.controllers.server.observe import KIND
 from stackwright.core.objects import FINALIZER
