@@ -23,7 +23,6 @@ from pydantic_core import CoreSchema, core_schema
 
 from stackwright.api.errors import messages
 from stackwright.api.fields.lines import Short
-from stackwright.api.fields.mark import MARK as MARK
 from stackwright.api.fields.mark import unlike_marks
 from stackwright.api.meta import Column, Resource, Status
 from stackwright.api.rules import Change, Rule, Ruled

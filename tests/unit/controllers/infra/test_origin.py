@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stackwright.adapters.openstack.tenant.resource_facts import MARK
+from stackwright.api.fields.mark import MARK
 from stackwright.controllers.infra.origin import (
     ORIGIN,
     identity,

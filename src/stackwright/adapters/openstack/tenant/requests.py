@@ -11,11 +11,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack.tenant.attach import REQUESTS, attach
-from stackwright.adapters.openstack.tenant.resource_facts import METADATA
 from stackwright.adapters.openstack.tenant.rest_types import REST, send
 from stackwright.adapters.openstack.transport.send import succeeds
 from stackwright.adapters.openstack.transport.shapes import resource_in
-from stackwright.api.infra.capi import MARK
+from stackwright.api.fields.mark import METADATA_KEY, unlike_marks
 from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES
@@ -67,20 +66,16 @@ def _mark(body: dict[str, Any], tags: list[str], call: CloudCall) -> None:
         case "tags":
             body["tags"] = [*_unlike_marks(tags), made]
         case "metadata":
-            body["metadata"] = {**body.get("metadata", {}), METADATA: made}
+            body["metadata"] = {**body.get("metadata", {}), METADATA_KEY: made}
         case "description":
             body["description"] = f"{body.get('description') or ''} [{made}]".strip()
 
 
 def _unlike_marks(tags: list[str]) -> list[str]:
-    """The tags. Raises TerminalCloudError for a mark: Nova changes the order of tags, so a second mark could replace
-    the first.
-    """
-    for tag in filter(MARK.fullmatch, tags):
-        raise TerminalCloudError(
-            Reason.REJECTED, f"tag {tag} has the reserved form of the operator's marks; choose another tag"
-        )
-    return tags
+    try:
+        return unlike_marks(tags)
+    except ValueError as error:
+        raise TerminalCloudError(Reason.REJECTED, f"tag {error}; choose another tag") from None
 
 
 def _update(connection: Connection, call: CloudCall) -> Mapping[str, Any]:

@@ -9,11 +9,10 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from stackwright.api.infra.capi import MARK
+from stackwright.api.fields.mark import MARK, METADATA_KEY
 from stackwright.core.openstack.resources import ANSWERED, CREATED
 
-# Keys in the metadata of volumes.
-METADATA = "stackwright.dev/mark"
+# Further keys in the metadata of volumes.
 OWN = "stackwright.dev/volume"  # the volume's id, or in a copy the id of the original
 RESTORED = "src_backup_id"  # written by Cinder into a volume that was restored from a backup of another one
 _VOLUMES = "os-extended-volumes:volumes_attached"
@@ -32,7 +31,7 @@ def _of_description(raw: Raw) -> str:
 
 def _of_metadata(raw: Raw) -> str:
     metadata = raw.get("metadata") or {}
-    return "" if _is_copy(raw, metadata) else mark_in(metadata.get(METADATA, ""))
+    return "" if _is_copy(raw, metadata) else mark_in(metadata.get(METADATA_KEY, ""))
 
 
 def _of_tags(raw: Raw) -> str:
