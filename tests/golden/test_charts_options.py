@@ -85,6 +85,23 @@ def test_an_option_in_two_spellings_is_refused(chart: str, conf: dict[str, Any],
     assert f"option {named} is there twice" in done.stderr.replace("-", "_")
 
 
+@pytest.mark.parametrize(
+    ("chart", "conf"),
+    [
+        ("keystone", {"keystone": {"DEFAULT": {"a": [{"x": 1}]}}}),
+        ("keystone", {"keystone": {"DEFAULT": {"a": [["x"]]}}}),
+        ("keystone", {"keystone": {"DEFAULT": {"a": {"type": "multistring", "values": [{"x": 1}]}}}}),
+        ("rabbitmq", {"rabbitmq": {"a": ["x"]}}),
+    ],
+)
+def test_a_mapping_or_list_inside_a_value_is_refused_by_its_option(
+    chart: str, conf: dict[str, Any], tmp_path: Path
+) -> None:
+    done = render(chart, "tiny", conf, tmp_path)
+    assert done.returncode != 0
+    assert "option a: mappings and lists are not allowed inside a value" in done.stderr
+
+
 def test_an_omitted_option_may_have_another_spelling(tmp_path: Path) -> None:
     done = render(
         "mariadb", "tiny", {"mariadb": {"mysqld": {"max_connections": None, "max-connections": 3000}}}, tmp_path

@@ -29,9 +29,9 @@ would only use memory. `shared-import` in the values overrides this.
 {{- $option = include "lib.oslo_conf.name" (list "option" $option) }}
 {{- if kindIs "map" $value }}
 {{- if ne $value.type "multistring" }}{{ fail (printf "option %s: type %s is unknown, use multistring" $option $value.type) }}{{ end }}
-{{- range $value.values }}{{ $option }} = {{ include "lib.line" (list $option (include "lib.scalar" .)) }}
+{{- range $value.values }}{{ $option }} = {{ include "lib.line" (list $option (include "lib.flat" (list $option .))) }}
 {{ end }}
-{{- else if not (kindIs "invalid" $value) }}{{ $text := include (ternary "lib.comma" "lib.scalar" (kindIs "slice" $value)) $value -}}
+{{- else if not (kindIs "invalid" $value) }}{{ $text := include (ternary "lib.comma" "lib.flat" (kindIs "slice" $value)) (list $option $value) -}}
 {{ $text = include "lib.line" (list $option $text) }}
 {{- printf "%s = %s" $option $text | trimSuffix " " }}
 {{ end }}
@@ -72,8 +72,18 @@ otherwise JSON. `NO` remains a text, `1` does not become a number, and text afte
 {{- if and (regexMatch `^[A-Za-z0-9/._$-][A-Za-z0-9/._=@-]*(:[A-Za-z0-9/._=@-]+)*$` $text) (eq (toYaml $text) $text) }}{{ $text }}{{ else }}{{ toJson $text }}{{ end }}
 {{- end }}
 
+{{/* lib.flat (option, value): lib.scalar; rejects mappings and lists, which would be written as Go writes them. */}}
+{{- define "lib.flat" -}}
+{{- if or (kindIs "map" (index . 1)) (kindIs "slice" (index . 1)) }}
+{{- fail (printf "option %s: mappings and lists are not allowed inside a value" (index . 0)) }}
+{{- end }}
+{{- include "lib.scalar" (index . 1) }}
+{{- end }}
+
+{{/* lib.comma (option, list) */}}
 {{- define "lib.comma" -}}
-{{- range $i, $value := . }}{{ if $i }},{{ end }}{{ include "lib.scalar" $value }}{{ end }}
+{{- $option := index . 0 }}
+{{- range $i, $value := index . 1 }}{{ if $i }},{{ end }}{{ include "lib.flat" (list $option $value) }}{{ end }}
 {{- end }}
 
 {{/*
@@ -96,7 +106,7 @@ the default. Options with value null are ignored.
 {{- $flat := dict }}
 {{- include "lib.flatten" (list $flat (index . 0) (index . 1)) }}
 {{- range $option, $value := $flat }}
-{{- include "lib.oslo_conf.name" (list "option" $option) }} = {{ include "lib.line" (list $option (include "lib.scalar" $value)) }}
+{{- include "lib.oslo_conf.name" (list "option" $option) }} = {{ include "lib.line" (list $option (include "lib.flat" (list $option $value))) }}
 {{ end }}
 {{- end }}
 

@@ -38,12 +38,11 @@ def test_hypervisors_accept_clients_with_a_certificate_as_the_proxy_has() -> Non
 
 def test_consoles_keep_tls_when_live_migration_has_none() -> None:
     hypervisor, nova, certificates = values(libvirt={"tls": {"enabled": False}})
-    assert hypervisor["conf"]["libvirtd"] == {"listen_tls": False, "listen_tcp": True}
     assert hypervisor["conf"]["qemu"] == {"migrate_tls_force": False, "vnc_tls": True}
     assert nova["conf"]["nova"]["libvirt"]["live_migration_with_native_tls"] is False
     secrets = hypervisor["secrets"]["tls"], nova["secrets"]["tls"]["novncproxy"]
-    assert secrets == ({"libvirt": "", "qemu": "libvirt-qemu-tls"}, "nova-novncproxy-tls")
-    assert certificates == ["libvirt-qemu-tls", "nova-novncproxy-tls"]
+    assert secrets == ({"libvirt": "libvirt-tls", "qemu": "libvirt-qemu-tls"}, "nova-novncproxy-tls")
+    assert certificates == ["libvirt-tls", "libvirt-qemu-tls", "nova-novncproxy-tls"]
 
 
 @pytest.fixture

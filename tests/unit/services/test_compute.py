@@ -50,16 +50,21 @@ def test_every_deployment_has_a_number_of_pods(size: Size) -> None:
     assert (size == "single") == (set(replicas.values()) == {1})
 
 
-def test_live_migration_is_encrypted_on_both_sides_or_on_none() -> None:
-    for enabled, scheme in ((True, "tls"), (False, "tcp")):
-        settings = {"libvirt": {"tls": {"enabled": enabled}}}
-        libvirt = values("nova", **settings)["conf"]["nova"]["libvirt"]
-        daemon = values("libvirt", **settings)
-        assert (libvirt["live_migration_scheme"], libvirt["live_migration_with_native_tls"]) == (scheme, enabled)
-        listens = {name: daemon["conf"]["libvirtd"][name] for name in ("listen_tls", "listen_tcp")}
-        assert listens == {"listen_tls": enabled, "listen_tcp": not enabled}
-        assert bool(daemon["secrets"]["tls"]["libvirt"]) is enabled
-        assert ("libvirt-tls" in {each.name for each in nova.SERVICE.certificates(context(**settings))}) is enabled
+@pytest.mark.parametrize("enabled", [True, False])
+def test_live_migration_is_encrypted_on_both_sides_or_on_none(enabled: bool) -> None:
+    settings = {"libvirt": {"tls": {"enabled": enabled}}}
+    assert values("nova", **settings)["conf"]["nova"]["libvirt"]["live_migration_with_native_tls"] is enabled
+    assert values("libvirt", **settings)["conf"]["qemu"]["migrate_tls_force"] is enabled
+
+
+def test_libvirt_listens_only_with_tls_even_if_live_migration_has_none() -> None:
+    settings = {"libvirt": {"tls": {"enabled": False}}}
+    daemon = values("libvirt", **settings)
+    listens = {name: daemon["conf"]["libvirtd"][name] for name in ("listen_tls", "listen_tcp")}
+    assert listens == {"listen_tls": True, "listen_tcp": False}
+    assert values("nova", **settings)["conf"]["nova"]["libvirt"]["live_migration_scheme"] == "tls"
+    assert daemon["secrets"]["tls"] == values("libvirt")["secrets"]["tls"]
+    assert nova.SERVICE.certificates(context(**settings)) == nova.SERVICE.certificates(context())
 
 
 def test_the_certificates_are_for_all_compute_nodes() -> None:
@@ -69,15 +74,14 @@ def test_the_certificates_are_for_all_compute_nodes() -> None:
     assert proxy.names == ("nova-novncproxy",)
 
 
-def test_libvirt_accepts_no_certificate_of_the_cloud_except_libvirts() -> None:
+@pytest.mark.parametrize("encrypted", [True, False])
+def test_libvirt_accepts_no_certificate_of_the_cloud_except_libvirts(encrypted: bool) -> None:
     own, qemu, proxy = nova.SERVICE.certificates(context())
-    daemon = values("libvirt")
+    daemon = values("libvirt", libvirt={"tls": {"enabled": encrypted}})
     assert daemon["conf"]["libvirtd"]["tls_allowed_dn_list"] == [f"CN={own.subject}"]
     assert daemon["secrets"]["tls"] == {"libvirt": own.name, "qemu": qemu.name}
     subjects = {each.subject or each.names[0] for each in (qemu, proxy)}
     assert own.subject not in subjects
-    plain = values("libvirt", libvirt={"tls": {"enabled": False}})
-    assert "tls_allowed_dn_list" not in plain["conf"]["libvirtd"]
 
 
 def test_no_certificate_without_compute_nodes() -> None:

@@ -42,6 +42,11 @@ def unusable(address: str, network: str) -> str:
     return ""
 
 
+def gateway_of(cidr: str) -> str:
+    """The gateway of a subnet that the operator creates: its first address."""
+    return str(next(iter(ipaddress.ip_network(cidr, strict=False).hosts())))
+
+
 Address = Annotated[Line, AfterValidator(_address)]
 Network = Annotated[Line, AfterValidator(_network)]
 InterfaceName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._-]{0,14}$")]

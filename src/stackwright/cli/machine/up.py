@@ -76,7 +76,7 @@ def up(
     parts of an existing cloud, unless --yes is given.
 
     The manifests of a file are checked before the first step; the cluster checks them, too, if its operator already has
-    this version.
+    this version, and again before the first of them is applied.
 
     A second call with the same options (--nodes, -f with an unchanged file, --kubeconfig, --images) changes nothing and
     ends in seconds; it checks a token and the virtual machine again.
@@ -214,7 +214,8 @@ def _check_early(context: Context, manifests: list[Manifest]) -> None:
 
 
 def _applicable(kubeconfig: Path, file: Path, *, ask: bool) -> str:
-    """The objects to apply, after the user confirmed what they would delete.
+    """The objects to apply, after the API server accepted each in a dry run and the user confirmed what they would
+    delete.
 
     Raises LocalError if refused.
     """
@@ -224,7 +225,7 @@ def _applicable(kubeconfig: Path, file: Path, *, ask: bool) -> str:
     from stackwright.cli import manifest_warnings
     from stackwright.cli.cluster import CliError, connected
     from stackwright.cli.confirm import confirm, foreseen_losses
-    from stackwright.cli.manifests.checks import check_reads
+    from stackwright.cli.manifests.checks import check_all
     from stackwright.cli.manifests.load import BadManifest
     from stackwright.cli.manifests.namespaces import ordered
     from stackwright.core.errors import TerminalError, TransientError
@@ -234,7 +235,7 @@ def _applicable(kubeconfig: Path, file: Path, *, ask: bool) -> str:
 
     async def work() -> tuple[list[Manifest], list[str]]:
         async with connected(kubeconfig) as cluster:
-            await check_reads(cluster, manifests)
+            await check_all(cluster, manifests)
             manifest_warnings.warn(manifests)
             lost = await foreseen_losses(cluster, manifests) if ask else []
             return await ordered(cluster, manifests), lost

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from stackwright.api.kinds import NAMESPACE as NAMESPACE_KIND
 from stackwright.cli.manifests.load import MANAGER, BadManifest, Manifest, check_changes
 from stackwright.cli.manifests.namespaces import check_namespaces
+from stackwright.cli.manifests.owners import check_owners
 from stackwright.core.errors import Conflict, NotServed, TerminalError
 
 if TYPE_CHECKING:
@@ -15,9 +16,11 @@ if TYPE_CHECKING:
 
 
 async def check_reads(reader: Reader, manifests: list[Manifest]) -> None:
-    """Raises BadManifest with all errors that reading the cluster shows: namespaces, changes of immutable fields."""
+    """Raises BadManifest with all errors that reading the cluster shows: namespaces, owners, changes of immutable
+    fields.
+    """
     errors = []
-    for check in (check_namespaces, check_changes):
+    for check in (check_namespaces, check_owners, check_changes):
         try:
             await check(reader, manifests)
         except BadManifest as error:

@@ -6,12 +6,12 @@ ours. Its address is the first one of the subnet, which becomes the gateway.
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from stackwright.api.fields.network import gateway_of
 from stackwright.api.infra.ports import TEXT
 from stackwright.controllers.capicluster import rules
 from stackwright.controllers.capicluster.observe import Observed
@@ -141,10 +141,6 @@ def _subnet_body(want: Wanted, ids: Ids) -> dict[str, Any]:
         "dns_nameservers": list(subnet.get("dnsNameservers") or ()),
         **({"allocation_pools": pools} if pools else {}),
     }
-
-
-def gateway_of(cidr: str) -> str:
-    return str(next(iter(ipaddress.ip_network(cidr, strict=False).hosts())))
 
 
 def _router_body(want: Wanted) -> dict[str, Any]:

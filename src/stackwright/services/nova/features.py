@@ -46,7 +46,10 @@ class NovaConsole(Model):
 
 
 class NovaLibvirt(Model):
-    tls: Enabled = Field(default=Enabled(enabled=True), description="TLS of live migration. Consoles have TLS anyway.")
+    tls: Enabled = Field(
+        default=Enabled(enabled=True),
+        description="TLS of memory and disks during live migration. libvirt's port and consoles have TLS anyway.",
+    )
 
 
 class NovaFeatures(Model):

@@ -23,23 +23,18 @@ CHECK = "kvm-check"  # the init container that tests whether KVM works
 
 
 def values(context: Context) -> Values:
-    tls = context.settings.libvirt.tls.enabled
     return {
         "endpoints": {"cluster_domain_suffix": context.spec.cluster_domain},
         "labels": placed(COMPUTE, NAME),
         "secrets": {
-            "tls": {"libvirt": TLS if tls else "", "qemu": QEMU_TLS},
+            "tls": {"libvirt": TLS, "qemu": QEMU_TLS},
             "ceph": _clients(context),
         },
         "conf": {
             "live_migration_interface": context.settings.live_migration_interface,
-            "libvirtd": {
-                "listen_tls": tls,
-                "listen_tcp": not tls,
-                # Clients have root's rights on the node; other programs have certificates from the same CA.
-                **({"tls_allowed_dn_list": [f"CN={SUBJECT}"]} if tls else {}),
-            },
-            "qemu": {"migrate_tls_force": tls, "vnc_tls": True},
+            # Clients have root's rights on the node; other programs have certificates from the same CA.
+            "libvirtd": {"listen_tls": True, "listen_tcp": False, "tls_allowed_dn_list": [f"CN={SUBJECT}"]},
+            "qemu": {"migrate_tls_force": context.settings.libvirt.tls.enabled, "vnc_tls": True},
         },
     }
 
@@ -58,7 +53,7 @@ def certificates(context: Context) -> tuple[Certificate, ...]:
     """Two certificates for all compute nodes, which are clients and servers of each other during live migration.
 
     QEMU has its own certificate: a virtual machine that escapes can read its key, and must not be accepted as libvirt.
-    QEMU also has one without TLS of live migration, for consoles.
+    Without TLS of live migration both are still needed: libvirt listens only with TLS, and QEMU has consoles.
     """
     nodes = context.labelled(COMPUTE)
     if not nodes:
@@ -69,7 +64,7 @@ def certificates(context: Context) -> tuple[Certificate, ...]:
     addresses = reported | {node.address for node in nodes if node.address}
     wanted = Certificate(TLS, names=names, addresses=tuple(sorted(addresses)), subject=SUBJECT)
     qemu = replace(wanted, name=QEMU_TLS, subject="stackwright-qemu")
-    return (wanted, qemu) if context.settings.libvirt.tls.enabled else (qemu,)
+    return wanted, qemu
 
 
 def pod_conditions(pods: Iterable[Object]) -> tuple[Condition, ...]:

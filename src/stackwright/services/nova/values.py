@@ -63,7 +63,6 @@ def endpoint(context: Context) -> Endpoint:
 def _nova_conf(context: Context) -> Values:
     spec, settings = context.spec, context.settings
     size = SIZES[spec.size]
-    tls = settings.libvirt.tls.enabled
     conf = api_conf(context)
     conf["DEFAULT"] |= {
         "reserved_host_memory_mb": size.reserved_memory,
@@ -80,8 +79,8 @@ def _nova_conf(context: Context) -> Values:
         "scheduler": {"workers": size.workers},
         "libvirt": {
             "images_type": IMAGES_TYPES[settings.images.backend],
-            "live_migration_scheme": "tls" if tls else "tcp",
-            "live_migration_with_native_tls": tls,
+            "live_migration_scheme": "tls",  # between libvirts, always; the next option: between QEMUs
+            "live_migration_with_native_tls": settings.libvirt.tls.enabled,
             **({"images_rbd_ceph_conf": CEPH_CONF} if settings.in_ceph else {}),
         },
         "vnc": {"enabled": settings.console.novnc.enabled},

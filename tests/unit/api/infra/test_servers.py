@@ -368,13 +368,14 @@ def test_addresses_in_a_disabled_bastion_may_be_wrong(ports: list[dict[str, Any]
 @pytest.mark.parametrize(
     ("pools", "told"),
     [
-        ([("10.6.0.1", "10.6.0.254")], []),
-        ([("10.6.0.9", "10.6.0.9"), ("10.6.0.1", "10.6.0.8")], []),
+        ([("10.6.0.2", "10.6.0.254")], []),
+        ([("10.6.0.9", "10.6.0.9"), ("10.6.0.2", "10.6.0.8")], []),
+        ([("10.6.0.9", "10.6.0.9"), ("10.6.0.1", "10.6.0.8")], ["gateway"]),
         ([("10.6.1.1", "10.6.1.9")], ["within"]),
-        ([("10.6.0.0", "10.6.0.9")], ["within"]),
+        ([("10.6.0.0", "10.6.0.9")], ["within", "gateway"]),
         ([("10.6.0.9", "10.6.0.255")], ["within"]),
         ([("fd00::1", "fd00::9")], ["within"]),
-        ([("10.6.0.1", "10.6.0.9"), ("10.6.0.9", "10.6.0.19")], ["overlap"]),
+        ([("10.6.0.2", "10.6.0.9"), ("10.6.0.9", "10.6.0.19")], ["overlap"]),
         ([("10.6.0.9", "10.6.0.1")], ["backwards"]),
         (
             [("10.6.0.9", "10.6.0.1"), ("10.6.1.1", "10.6.1.9"), ("10.6.1.2", "10.6.1.3")],
@@ -390,11 +391,30 @@ def test_the_allocation_pools_of_a_subnet_are_those_that_neutron_accepts(
     messages = {
         "within": f"{at}: must be within cidr, without its first and last address",
         "overlap": f"{at}: must not overlap",
+        "gateway": f"{at}: must not contain the gateway, the first address after the network address",
         "backwards": f"{at}[0].end: must not be before start",
         "address": f"{at}[0].end: {ADDRESS}, not 'x'",
     }
     subnet = {"cidr": "10.6.0.0/24", "allocationPools": [{"start": start, "end": end} for start, end in pools]}
     assert sorted(errors("OpenStackCluster", {"managedSubnets": [subnet]})) == sorted(messages[each] for each in told)
+
+
+@pytest.mark.parametrize("older", [True, False])
+@pytest.mark.parametrize("field", ["fixedIP", "floatingIP"])
+def test_the_addresses_of_the_api_are_addresses(field: str, older: bool) -> None:
+    name = f"apiServer{field[0].upper()}{field[1:]}"
+    at = f"spec.{name}" if older else f"spec.apiServer.{field}"
+    for value, told in (("zzz", [f"{at}: {ADDRESS}, not 'zzz'"]), ("192.0.2.9", []), ("", [])):
+        assert errors("OpenStackCluster", {name: value} if older else {"apiServer": {field: value}}) == told
+
+
+@pytest.mark.parametrize("name", ["apiServerFixedIP", "apiServer"])
+def test_the_fixed_address_of_the_api_is_not_the_gateway(name: str) -> None:
+    subnets = [{"cidr": "10.6.0.0/24"}]
+    for address, wrong in (("10.6.0.1", True), ("10.6.0.2", False)):
+        api = address if name == "apiServerFixedIP" else {"fixedIP": address}
+        found = errors("OpenStackCluster", {"managedSubnets": subnets, name: api})
+        assert found == ["spec.apiServer.fixedIP: must not be the gateway of managedSubnets"] * wrong
 
 
 def test_the_dns_servers_of_a_subnet_are_addresses() -> None:

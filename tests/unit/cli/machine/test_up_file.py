@@ -168,6 +168,22 @@ def test_a_running_cluster_of_this_version_checks_a_file_before_anything_starts(
         assert isinstance(result.exception, Begins), result.output
 
 
+def test_nothing_is_applied_if_the_cluster_rejects_one_of_several_objects(
+    cluster: MemoryCluster, asked: list[Manifest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a first start, and after an upgrade, no earlier check asked the cluster."""
+
+    async def refuse(kind: Any, obj: Any, manager: str) -> None:
+        if obj["metadata"]["name"] == "second":
+            raise TerminalError("admission webhook denied the request: spec.x: no")
+
+    monkeypatch.setattr(cluster, "dry_run", refuse)
+    second = {**CLOUD, "metadata": {"name": "second"}}
+    with pytest.raises(LocalError, match=r"document 2: .* spec\.x: no"):
+        applied(file(tmp_path, CLOUD, second))
+    assert asked == []
+
+
 def test_a_change_of_an_immutable_field_is_rejected_before_the_prompt(
     cluster: MemoryCluster, asked: list[Manifest], tmp_path: Path
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import yaml
@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from stackwright.adapters.helm.command import chart_schemas
 from stackwright.admission.validate import errors_of
+from stackwright.api.fields.naming import Format
+from stackwright.api.fields.shared import Quantity
 from stackwright.api.rules import ERRORS
 from stackwright.cli.manifests.load import check
 from stackwright.cloud.deployment import OpenStackDeploymentSpec
@@ -189,6 +191,20 @@ def test_the_schemas_of_the_charts_use_only_supported_keywords(chart):
     assert keywords(SCHEMAS[chart]) <= KEYWORDS
     for pattern in re.findall(r'"pattern": "((?:[^"\\]|\\.)*)"', json.dumps(SCHEMAS[chart])):
         re.compile(json.loads(f'"{pattern}"'))
+
+
+SIZES = [("mariadb", "volume"), ("etcd", "volume"), ("rabbitmq", "volume"), ("ceph", "volume"), ("ceph", "osd"),
+         ("glance", "volume"), ("ovn", "volume")]  # fmt: skip
+
+
+@pytest.mark.parametrize(("chart", "part"), SIZES)
+def test_the_size_of_a_volume_is_a_quantity_as_in_our_kinds(chart: str, part: str) -> None:
+    [format_] = [each for each in get_args(Quantity) if isinstance(each, Format)]
+    assert SCHEMAS[chart]["properties"][part]["properties"]["size"]["pattern"] == format_.schema
+    for size in ("0", "0Gi", "1.2.3Gi", "...", "10Gi", "0.5Ti"):
+        told = list(value_errors(SCHEMAS[chart], {part: {"size": size}}, "values"))
+        assert bool(told) == (size not in ("10Gi", "0.5Ti"))
+        assert all(each.startswith(f"values.{part}.size: ") for each in told)
 
 
 @pytest.mark.parametrize("chart", SCHEMAS)

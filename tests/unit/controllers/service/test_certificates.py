@@ -177,5 +177,3 @@ async def test_all_hypervisors_share_two_certificates_and_without_them_none_is_i
     nowhere = await Stage(nova.SERVICE, node=False).plan()
     assert not issues(nowhere)
     assert "Certificates" not in [c.type for c in nowhere.conditions]
-    plain = await Stage(nova.SERVICE, spec={"settings": {"libvirt": {"tls": {"enabled": False}}}}).plan()
-    assert [action.key[1] for action in issues(plain)] == ["libvirt-qemu-tls", "nova-novncproxy-tls"], "for consoles"

@@ -91,6 +91,21 @@ def test_an_unavailable_webhook_causes_a_wait(monkeypatch: pytest.MonkeyPatch) -
     assert kubectl.applied == 1
 
 
+def test_a_dry_run_waits_for_the_webhook_and_the_user_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    refusals, asked = [NOBODY, NOBODY], list[Path]()
+
+    def applicable(file: Path) -> str:
+        if refusals:
+            raise LocalError(f"document 1: {refusals.pop()}")
+        asked.append(file)
+        return "confirmed"
+
+    kubectl = Kubectl(NOBODY)
+    monkeypatch.setattr(charts, "kubectl", kubectl)
+    cloud.run(Context(LocalCluster.discover(), manifest=Path("cloud.yaml"), applicable=applicable), lambda text: None)
+    assert (len(asked), kubectl.applied) == (1, 1)
+
+
 def test_a_rejection_of_the_webhook_is_reported_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     kubectl = Kubectl('admission webhook "validate" denied the request: spec.nothing: unknown field')
     with pytest.raises(LocalError, match="denied the request"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from stackwright.api.fields.network import gateway_of
 from stackwright.api.infra.cluster.spelling import (
     EXTERNAL,
     FIXED_IP,
@@ -50,6 +51,13 @@ RULES: tuple[Rule, ...] = (
         "must be false (disableAPIServerFloatingIP: true) without an external network",
         f"{HAS_EXTERNAL} || !{HAS_FLOATING}".replace("X", "self"),
         lambda raw: not external(raw) and floating(raw),
+    ),
+    # No CEL, as for the addresses of subnets.
+    Rule(
+        FIXED_IP[0],
+        "must not be the gateway of managedSubnets",
+        "",
+        lambda raw: text(raw, *FIXED_IP) == gateway_of(raw["managedSubnets"][0]["cidr"]),
     ),
 )
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from stackwright.api.fields.lines import Short
+from stackwright.api.fields.network import NeutronAddress
 from stackwright.api.infra.capi import (
     AGE,
     CATEGORIES,
@@ -102,8 +102,8 @@ class OpenStackClusterSpec(Part):
     )
     disable_external_network: bool | None = _older("enableExternalNetwork", opposite=True)
     disable_api_server_floating_ip: bool | None = _older("apiServer.enableFloatingIP", opposite=True)
-    api_server_floating_ip: Short | None = _older("apiServer.floatingIP")
-    api_server_fixed_ip: Short | None = _older("apiServer.fixedIP")
+    api_server_floating_ip: NeutronAddress | None = _older("apiServer.floatingIP")
+    api_server_fixed_ip: NeutronAddress | None = _older("apiServer.fixedIP")
     api_server_port: Annotated[int, Field(ge=0, le=65535)] | None = _older("apiServer.port")
     api_server_load_balancer: Absent | None = absent(LOAD_BALANCER)
 

@@ -25,6 +25,7 @@ from stackwright.api.fields.network import (
     NeutronAddress,
     NeutronRange,
     Protocol,
+    gateway_of,
     protocol_number,
     unusable,
 )
@@ -70,11 +71,22 @@ def _overlap(subnet: Raw) -> bool:
     return any(later[0] <= earlier[1] for earlier, later in pairwise(pools))
 
 
+def _contain_gateway(subnet: Raw) -> bool:
+    gateway = _parsed(gateway_of(subnet["cidr"]))
+    return any(_parsed(first) <= gateway <= _parsed(last) for first, last in _pools(subnet))
+
+
 class SubnetSpec(Part):
     # No CEL: addresses in lists exceed its cost limit.
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("allocationPools", "must be within cidr, without its first and last address", "", _is_outside),
         Rule("allocationPools", "must not overlap", "", _overlap),
+        Rule(
+            "allocationPools",
+            "must not contain the gateway, the first address after the network address",
+            "",
+            _contain_gateway,
+        ),
     )
 
     cidr: Ipv4Range = Field(description="Its range, e.g. 10.6.0.0/24.")
@@ -104,8 +116,8 @@ class ManagedRouter(Part):
 
 class ApiServer(Part):
     port: int | None = Field(None, ge=0, le=65535, description="Port of the API; default or 0: 6443.")
-    fixed_ip: Short | None = Field(None, description="Internal address of the API, reserved for it.")
-    floating_ip: Short | None = Field(None, description="Floating IP of the API; default: any.")
+    fixed_ip: NeutronAddress | None = Field(None, description="Internal address of the API, reserved for it.")
+    floating_ip: NeutronAddress | None = Field(None, description="Floating IP of the API; default: any.")
     enable_floating_ip: bool | None = Field(None, description="Whether the API has a floating IP; default: true.")
     managed_load_balancer: Absent | None = absent(LOAD_BALANCER)
 

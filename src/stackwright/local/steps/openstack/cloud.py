@@ -108,12 +108,16 @@ def run(ctx: Context, report: Report) -> None:
 
 
 def _apply(ctx: Context, report: Report) -> None:
-    """Apply the manifest. Retries until the webhook responds: after a reboot, the operator's pod is ready too early."""
+    """Check and apply the manifest. Retries until the webhook responds: after a reboot, the operator's pod is ready too
+    early.
+    """
     file = ctx.manifest or assets.require("examples/cloud.yaml")
-    text = ctx.applicable(file)
+    text = ""
 
     def unchecked() -> str | None:
+        nonlocal text
         try:
+            text = text or ctx.applicable(file)  # what the user confirmed; asks once
             charts.kubectl(ctx, "apply", "--server-side", "--force-conflicts", "--filename", "-", stdin=text)
         except LocalError as error:
             if "failed calling webhook" not in str(error):
