@@ -35,8 +35,9 @@ _PRIVATE = re.compile(
 # All patterns below run in linear time: repetitions are bounded or possessive (++, *+, (?>…)).
 _WORD = (
     r"(?:pass(?:word|wd|phrase)|(?<![a-z])pass(?![a-z])|(?-i:(?<=[a-z])P(?:ass|w))(?![a-z])|(?<![a-z])pwd"
-    r"|(?<![a-z\d])pw(?![a-z])|secret|token|authorization"
-    r"|(?:api|private|access|auth|encryption|fernet|session|shared|signing|master|service)[_-]?key)"
+    r"|(?<![a-z\d])pw(?![a-z])|(?:root|bind|admin)pw(?![a-z])|(?<![a-z])psk(?![a-z])|secret|token|authorization"
+    r"|user[_-]?data"
+    r"|(?:api|private|access|auth|encryption|fernet|session|shared|signing|master|service|hmac)[_-]?key)"
 )
 # Quotes may have backslashes, as in JSON inside JSON. A text without a closing quote is masked to the line's end.
 _QUOTED = (
@@ -81,8 +82,19 @@ _ITEMS = re.compile(
 _BEFORE = re.compile(rf"{_NAMED}|-p", re.IGNORECASE)
 _SPOKEN = re.compile(
     rf"(\bidentified\s{{1,9}}by\s{{1,9}}(?:password\s{{1,9}})?(?=[\"'\\])"
+    r"|\bidentified\s{1,9}via\s{1,9}\w{1,40}+\s{1,9}(?:using|as)\s{1,9}(?:password\s{0,9}\(\s{0,9})?(?=[\"'\\])"
     r"|\bbearer[ \t]+(?=[\w.~+/=-]{20})|(?<![a-z])sig(?:nature)?=(?=[\w.~+/=%-]{20}))"
     rf"(?:{_QUOTED}|[\w.~+/=%-]++)",
+    re.IGNORECASE,
+)
+# Values after a blank: of a phrase if it has letters and digits, of names in capitals, and of options of two commands.
+_BLANK = r"[ \t]{1,9}+"
+_SAID = re.compile(
+    rf"(\bpass(?:word|phrase){_BLANK}is{_BLANK}(?=[\"']|(?=\S{{0,99}}\d)(?=\S{{0,99}}[a-z])\S{{6}})"
+    rf"|\b(?:(?:root|bind)pw|(?-i:[A-Z][A-Z_]{{0,40}}_(?:PASSWORD|TOKEN|SECRET))){_BLANK}(?!{_SENTENCE}|[=:*])"
+    rf"|\b(?-i:(?:mysql|mariadb)(?:-?(?:dump|admin))?(?:{_BLANK}\S++){{0,9}}?{_BLANK}-p(?=[^\s-]))"
+    rf"|\b(?-i:curl(?:{_BLANK}\S++){{0,19}}?{_BLANK}(?:-u|--user)[ \t=]{{0,9}}[\"']?[^\s:\"']{{1,99}}:))"
+    rf"(?:{_QUOTED}|\S++)",
     re.IGNORECASE,
 )
 # Up to the end of the line or of the enclosing quotes. Numbers are not masked: Open vSwitch flows have numeric cookies.
@@ -201,7 +213,8 @@ def hidden(text: str) -> str:
     text = _COOKIE.sub(rf"\1{HIDDEN}", text)
     text = _PAIR.sub(lambda found: found[0] if _NAMES_ONE.search(found["name"]) else found["all"] + HIDDEN, text)
     text = _ITEMS.sub(rf"\1{HIDDEN}", _OPTION.sub(rf"\1{HIDDEN}", text))
-    return _LOOKS.sub(HIDDEN, _SPOKEN.sub(rf"\1{HIDDEN}", text))
+    text = _SAID.sub(rf"\1{HIDDEN}", _SPOKEN.sub(rf"\1{HIDDEN}", text))
+    return _LOOKS.sub(HIDDEN, text)
 
 
 def _without_blocks(text: str) -> str:
