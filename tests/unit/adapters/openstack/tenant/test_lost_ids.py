@@ -126,7 +126,7 @@ async def test_a_creation_without_a_clear_answer_is_uncertain(
         view = port_.view(asks(what))
     assert not view.certain
     assert not plan_next(OWNER, [PART[what]], {}, view).calls
-    assert not plan_removal(OWNER, {}, view).whole
+    assert not plan_removal(OWNER, {}, view).complete
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 429])

@@ -14,7 +14,6 @@ import pytest
 from stackwright.adapters.openstack.tenant.attach import delete_stale_attachments
 from stackwright.adapters.openstack.tenant.references import find
 from stackwright.adapters.openstack.tenant.requests import run
-from stackwright.adapters.openstack.tenant.resource_facts import METADATA
 from stackwright.adapters.openstack.tenant.rest_types import REST, resource_of
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot, fetch, single
 from stackwright.adapters.openstack.transport import project_connection
@@ -23,6 +22,7 @@ from stackwright.adapters.openstack.transport.project_connection import ProjectC
 from stackwright.adapters.openstack.transport.send import problem_of
 from stackwright.adapters.openstack.transport.shapes import answering, resources_in
 from stackwright.adapters.threads import LibraryFailed
+from stackwright.api.fields.mark import METADATA_KEY
 from stackwright.controllers.infra.drift import corrections
 from stackwright.controllers.infra.managed_resources import DesiredResource, Owner, Progress
 from stackwright.core.errors import TerminalError, TransientError
@@ -194,7 +194,7 @@ def test_every_accepted_value_can_be_compared_with_the_created_resource(what: st
 @pytest.mark.parametrize("text", ["", "x", "stackwright", f"stackwright:{UID}", "stackwright:::"])
 @pytest.mark.parametrize("what", ["server", "port", "volume", "network"])
 def test_a_malformed_mark_of_another_client_is_ignored(what: str, text: str) -> None:
-    raw = {"id": "1", "tags": [text], "description": text, "metadata": {METADATA: text}}
+    raw = {"id": "1", "tags": [text], "description": text, "metadata": {METADATA_KEY: text}}
     snapshot = Snapshot()
     snapshot.replace(what, fetch(cloud(json.dumps({REST[what].keys: [raw]}).encode()), what), 1.0)
     assert snapshot.things[what, "1"].mark == ""
