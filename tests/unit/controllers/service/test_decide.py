@@ -320,6 +320,12 @@ async def test_back_ends_are_recorded_as_used_only_when_the_service_is_ready():
     assert plan.status["backends"] == ["former"]
 
 
+async def test_back_ends_stay_recorded_as_used_while_the_spec_is_invalid():
+    seen = await of_glance(backends=["former"])
+    plan = decide(replace(seen, errors=("spec.x: wrong",), context=None))
+    assert plan.status["backends"] == ["former"]
+
+
 @pytest.mark.parametrize("status", [{}, {"backends": []}])
 @pytest.mark.parametrize(
     ("declared", "old", "store"),
