@@ -16,8 +16,12 @@ from support.paths import GOLDEN
 
 # The same examples in each run: a red test must be red again on the next machine. `make sweep` looks
 # for new ones, with the profile `search`: ten times as many, others each time.
-settings.register_profile("suite", max_examples=40, deadline=None, derandomize=True, database=None)
-settings.register_profile("search", max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# A slow machine is no failure of a test.
+SLOW = [HealthCheck.too_slow]
+settings.register_profile(
+    "suite", max_examples=40, deadline=None, derandomize=True, database=None, suppress_health_check=SLOW
+)
+settings.register_profile("search", max_examples=400, deadline=None, suppress_health_check=SLOW)
 settings.load_profile("suite")
 
 

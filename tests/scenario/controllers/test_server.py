@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from stackwright.core.openstack.errors import TransientCloudError
+from stackwright.core.openstack.resources import ANSWERED
 from tests.scenario.capi_world import killed_everywhere
 from tests.scenario.faulty_clouds import TROUBLES
 from tests.scenario.server_world import ALL, KIND, VOLUMES, WHOLE, Servers, made
@@ -54,6 +55,16 @@ async def test_a_users_copy_of_a_servers_volume_outlives_the_server() -> None:
     assert not world.get()
     told = [message for _, reason, message, _ in world.cluster.events if reason == "LeftBehind"]
     assert told == ["Left in the cloud, because they have our mark but may belong to another client: volume copied"]
+
+
+async def test_a_second_volume_with_its_own_id_is_named_by_the_condition() -> None:
+    world = await made(**WHOLE)
+    root = next(thing for thing in world.clouds.all("volume") if thing.name == "web-root")
+    world.clouds.things["volume", "second"] = replace(root, id="second", facts={**root.facts, ANSWERED: True})
+    await world.run(600)
+    (told,) = [each["message"] for each in world.status["conditions"] if each["type"] == "ResourcesReady"]
+    assert told.endswith("delete the wrong ones: volume second")
+    assert world.status["ready"]
 
 
 async def test_volumes_of_unknown_origin_are_reported_and_kept() -> None:

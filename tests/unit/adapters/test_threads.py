@@ -86,6 +86,16 @@ async def test_a_call_without_a_thread_is_a_transient_error_and_is_not_made_late
     assert made == ["second", "third"]
 
 
+async def test_a_call_that_a_thread_began_has_its_result_although_no_new_thread_could_be_started() -> None:
+    class Late(ThreadPoolExecutor):
+        def submit(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+            super().submit(function, *args, **kwargs).result()
+            raise RuntimeError("can't start new thread")
+
+    with Late(1) as executor:
+        assert await in_thread_of(executor, lambda: "made") == "made"
+
+
 async def test_a_closed_executor_is_no_limit_of_threads() -> None:
     executor = ThreadPoolExecutor(1)
     executor.shutdown()

@@ -31,6 +31,8 @@ SECRETS = [
     "IDENTIFIED VIA ed25519 USING PASSWORD('hunter2')",
     "mysql -uroot -phunter2 -e 'SELECT 1'",
     "mysqldump -h db -u root -phun!ter2",
+    "mariadb -uroot -phunter2 -e 'SELECT 1'",
+    "mariadb-admin -phunter2 ping",
     "curl -u admin:hunter2 https://a.example",
     "curl -s --user 'admin:hun!ter2' https://a.example",
     "password: hunter2",

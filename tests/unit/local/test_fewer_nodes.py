@@ -113,11 +113,13 @@ def test_a_kill_while_the_number_is_written_leaves_the_former_one(
     assert remembered_nodes(three.cluster) == 3
 
 
-def test_a_cluster_that_was_never_created_has_one_node(cluster: LocalCluster) -> None:
+def test_a_cluster_that_was_never_created_has_one_node(cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     assert remembered_nodes(cluster) == 1
     cluster.state.mkdir()
     cluster.settings.touch()
     assert remembered_nodes(cluster) == 1, "nobody has anything to lose"
+    result, begun = up(monkeypatch)
+    assert (result.exit_code, begun) == (0, [1]), "nor is its version asked for"
 
 
 @pytest.mark.parametrize("text", [None, *DAMAGED])
@@ -150,6 +152,15 @@ def test_with_an_unreadable_file_the_version_of_kubernetes_is_given_and_never_gu
     monkeypatch.setattr(bringup, "up", lambda ctx, phase, skip: remember(ctx))
     assert CliRunner().invoke(app, ["up", "--nodes", "3", "--kubernetes", OLDEST_TEXT]).exit_code == 0
     assert json.loads(settings.read_bytes()) == {"nodes": 3, "kubernetes": OLDEST_TEXT}
+
+
+def test_an_unreadable_file_of_the_local_cluster_does_not_matter_to_another_cluster(
+    three: Context, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    three.cluster.settings.write_text("{")
+    (config := tmp_path / "kubeconfig.yaml").touch()
+    result, begun = up(monkeypatch, "--kubeconfig", str(config), "--images", "r.example/x")
+    assert (result.exit_code, begun) == (0, [1])
 
 
 def test_the_version_of_a_cluster_whose_file_is_readable_is_not_changed(

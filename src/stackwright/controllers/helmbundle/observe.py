@@ -20,7 +20,7 @@ from stackwright.controllers.helmbundle.claims import (
 )
 from stackwright.controllers.helmbundle.validate import permitted
 from stackwright.core.ages import Ages, Progress
-from stackwright.core.helm.records import SELECTOR, manifest_digest, record_name, releases
+from stackwright.core.helm.records import SELECTOR, manifest_digest, record_name, releases, revisions
 from stackwright.core.helm.rollouts import counts, is_as_wanted, is_held
 from stackwright.core.kubernetes import nodes, precache
 from stackwright.core.kubernetes.pod_security import may_be_refused
@@ -187,12 +187,14 @@ async def _taken(settings: Settings, reader: Reader, obj: Object) -> dict[Key, K
 async def _foreign(settings: Settings, reader: Reader, obj: Object) -> frozenset[Key]:
     """Releases to uninstall that this HelmBundle did not install.
 
-    Read without a cache, which has only records of the operator, and may be behind Helm.
+    Read without a cache, which has only records of the operator, and may be behind Helm. After a failed upgrade, the
+    deployed revision decides: it is still the one that runs.
     """
     found = set()
     for key in sorted(leaving(settings, obj)):
-        record = releases(await reader.list(SECRET, key[0], {**SELECTOR, "name": key[1]})).get(key[1])
-        if record and not installed_by(obj, record):
+        records = revisions(await reader.list(SECRET, key[0], {**SELECTOR, "name": key[1]}))
+        deployed = [record for record in records if record.state == "deployed"]
+        if records and not installed_by(obj, (deployed or records)[-1]):
             found.add(key)
     return frozenset(found)
 

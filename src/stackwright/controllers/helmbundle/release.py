@@ -68,14 +68,16 @@ def _remembering(seen: Observed, step: Step, wanted: Object) -> Step:
     elif not votes and record and record.revision == ready:
         # Earlier versions did not record voters. A rollback removes servers that a user added by hand.
         votes = min(voters_now(seen, wanted), voters_wanted(wanted))
+    # Helm reuses the number of a revision whose record is deleted: nothing is known of the new one.
+    unknown = record.revision if record and record.state == UNINSTALLING else 0
+    if ready == unknown:
+        ready, votes = 0, 0
     more: dict[str, Any] = {
         "readyRevision": ready,
         "readyVoters": votes,
         "namespace": str(wanted.get("namespace") or ""),
     }
-    kept = {str(ready), str(record.revision)} if record else set()
-    if record and record.state == UNINSTALLING:  # Helm reuses the number of a revision whose record is deleted
-        kept.remove(str(record.revision))
+    kept = {str(ready), str(record.revision)} - {str(unknown)} if record else set()
     if manifests := {each: digest for each, digest in seen.all_installed(name).items() if each in kept}:
         more["manifests"] = manifests
     if not step.status["success"] and is_retried(before, release_digest(seen.settings, wanted)):
@@ -145,7 +147,7 @@ def _upgrade(seen: Observed, wanted: Object, record: Release | None, target: str
     message = f"Release {wanted['name']} is being {verb}"
     condition = waiting(condition_type(wanted["name"]), message, "Installing" if record is None else "Upgrading")
     status = status_of(record, success=False, message=message)
-    # The status protects the records of a release until it is uninstalled. It names no digest of a revision that is
+    # The status protects the records of a release until it is uninstalled. It has no facts of a revision that is
     # installed anew.
     if not seen.is_in_status(wanted["name"]) or _is_outdated(seen, record):
         return Step((), condition, status, SETTLE, first=True)
@@ -153,10 +155,11 @@ def _upgrade(seen: Observed, wanted: Object, record: Release | None, target: str
 
 
 def _is_outdated(seen: Observed, record: Release | None) -> bool:
-    """Whether the status has the digest of a revision that was being uninstalled."""
+    """Whether the status has facts of a revision that was being uninstalled."""
     if record is None or record.state != UNINSTALLING:
         return False
-    return str(record.revision) in (seen.before(record.name).get("manifests") or {})
+    before = seen.before(record.name)
+    return before.get("readyRevision") == record.revision or str(record.revision) in (before.get("manifests") or {})
 
 
 def _watch(seen: Observed, wanted: Object, record: Release, target: str) -> Step:

@@ -120,8 +120,8 @@ def _report(
     release = (seen.obj.get("spec") or {}).get("release", OPENSTACK_RELEASE)
     deployed = release if ready.status else str((seen.obj.get("status") or {}).get("release") or "")
     status: dict[str, Any] = {"state": state, "progress": f"{finished}/{len(stages)}", "release": deployed}
-    if seen.declared.backends and seen.context:
-        wanted = list(seen.declared.backends(seen.context.settings))
+    if seen.declared.backends:
+        wanted = list(seen.declared.backends(seen.context.settings)) if seen.context else []
         status["backends"] = wanted if ready.status else backends_in_use(seen)
     reported = seen.declared.pod_conditions(seen.context.pods) if seen.declared.pod_conditions and seen.context else ()
     return Plan(actions, (ready, *stages, *serving(seen, ready), *reported, *volumes), status, turn)

@@ -69,6 +69,10 @@ class Compute:
         del self.hosts[service.host]
 
 
+def facts_of(router: str) -> dict[str, Any]:
+    return {"id": router, "name": f"{router} name", "distributed": router == "dvr", "ha": router.startswith("ha")}
+
+
 class Network:
     """Neutron with agents on nodes, (program, node) → (up, ids of what it hosts); notes the requests that write."""
 
@@ -99,10 +103,10 @@ class Network:
     dhcp_agent_hosting_networks = agent_hosted_routers
 
     def routers(self, limit: int, fields: list[str]) -> list[Any]:
-        return [self._thing(each) for each in sorted(self.all)]
+        return [Router.existing(**{name: facts_of(each)[name] for name in fields}) for each in sorted(self.all)]
 
     def _thing(self, name: str) -> Router:
-        return Router.existing(id=name, name=f"{name} name", distributed=name == "dvr", ha=name.startswith("ha"))
+        return Router.existing(**facts_of(name))
 
     def post(self, path: str, json: dict[str, str]) -> Response:
         _, _, agent, _ = path.split("/")

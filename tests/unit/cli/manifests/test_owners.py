@@ -87,3 +87,4 @@ def test_nothing_of_a_file_with_such_an_object_is_applied(cluster: MemoryCluster
     assert result.exit_code == 1
     assert NONE in result.stderr
     assert not cluster.all(SERVER)
+    assert not [each for each in cluster.all(NAMESPACE) if each["metadata"]["name"] == SPACE]

@@ -200,8 +200,11 @@ async def test_a_revision_number_that_helm_uses_again_has_the_digest_of_what_it_
     cluster = MemoryCluster()
     helm = MemoryHelm(cluster, FrozenClock(NOW))
     key, bundle_key = (NAMESPACE, "mc"), (NAMESPACE, "b")
-    cluster.put(HelmBundle.KIND, bundle({"revision": 1, "readyRevision": 1, "manifests": {"1": "old"}}))
+    cluster.put(
+        HelmBundle.KIND, bundle({"revision": 1, "readyRevision": 1, "readyVoters": 1, "manifests": {"1": "old"}})
+    )
     helm.record(key, 1, "uninstalling", "old")
+    reported = []
     for _ in range(3):
         plan = decide(await observe(SETTINGS, Ages(lambda: NOW, at_first=100.0), cluster, bundle_key, NOW))
         for action in plan.actions:
@@ -210,9 +213,13 @@ async def test_a_revision_number_that_helm_uses_again_has_the_digest_of_what_it_
             else:
                 cluster.remove(SECRET, (NAMESPACE, record_name("mc", 1)))
         if not plan.actions:
+            reported.append(plan.status["releaseStatuses"]["mc"])
             cluster.put(HelmBundle.KIND, {**cluster.peek(HelmBundle.KIND, bundle_key), "status": plan.status})
     installed = manifest_digest(cluster.peek(SECRET, (NAMESPACE, record_name("mc", 1))))
-    assert plan.status["releaseStatuses"]["mc"]["manifests"] == {"1": installed}
+    status = plan.status["releaseStatuses"]["mc"]
+    assert status["manifests"] == {"1": installed}
+    assert (reported[0]["readyRevision"], reported[0]["readyVoters"]) == (0, 0), "nothing is known of the new one"
+    assert "manifests" not in reported[0]
 
 
 async def test_what_others_installed_is_not_rolled_back_to():

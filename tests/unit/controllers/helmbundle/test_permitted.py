@@ -292,6 +292,18 @@ async def test_only_what_a_helm_bundle_installed_is_uninstalled(chart, revision)
     assert await uninstalls(mine, recorded("")) == [False, False]
 
 
+@pytest.mark.parametrize("state", ["failed", "pending-upgrade"])
+async def test_a_failed_upgrade_makes_no_release_of_a_user_ours(state):
+    """Its deployed revision is still the one that the user installed."""
+    ours = recorded("b")
+    ours["metadata"]["name"] = "sh.helm.release.v1.mc.v2"
+    ours["metadata"]["labels"] |= {"version": "2", "status": state}
+    mine = claimant("b", 1, had=2)
+    assert await uninstalls(mine, recorded(""), ours) == [False, False]
+    assert await uninstalls(mine, recorded("b"), ours) == [True, True]
+    assert await uninstalls(mine, ours) == [True, True], "no revision was ever deployed"
+
+
 async def test_a_release_is_uninstalled_although_its_status_was_not_written():
     """The operator was killed after Helm. Before, the status named the release, unless it was deleted by hand."""
     gone, _ = about_to_go({**claimant("b", 1), "status": {}})

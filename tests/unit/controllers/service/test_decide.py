@@ -320,6 +320,12 @@ async def test_back_ends_are_recorded_as_used_only_when_the_service_is_ready():
     assert plan.status["backends"] == ["former"]
 
 
+async def test_back_ends_stay_recorded_as_used_while_the_spec_is_invalid():
+    seen = await of_glance(backends=["former"])
+    plan = decide(replace(seen, errors=("spec.x: wrong",), context=None))
+    assert plan.status["backends"] == ["former"]
+
+
 @pytest.mark.parametrize("status", [{}, {"backends": []}])
 @pytest.mark.parametrize(
     ("declared", "old", "store"),
@@ -363,7 +369,8 @@ async def test_a_deployed_back_end_is_in_use_although_the_status_does_not_name_i
 
 
 @pytest.mark.parametrize(
-    ("component", "ready", "used"), [("api", "True", True), ("api", "False", False), ("db-sync", "True", False)]
+    ("component", "ready", "used"),
+    [("api", "True", True), ("api", "False", False), ("db-sync", "True", False), ("scheduler", "True", False)],
 )
 @pytest.mark.parametrize(
     ("declared", "old"),
@@ -403,6 +410,15 @@ async def test_a_store_that_an_override_still_names_is_not_removed():
     plain = await Stage(glance.SERVICE).look()
     (look,), stage = removed_backends(seen, seen.context, bundle(plain, plain.context))
     assert (look.holders, stage.status) == (("web",), False)
+
+
+async def test_an_inventory_that_also_lists_other_back_ends_is_no_result():
+    """Of an earlier change, which would also have removed one with content."""
+    seen = await of_glance(backends=["former"])
+    data = {"held.json": json.dumps({"former": [], "other": ["guest"]}), "since": "0"}
+    seen = replace(seen, inventory={"metadata": {"annotations": {DIGEST: str(int(seen.now))}}, "data": data})
+    (look,), stage = removed_backends(seen, seen.context, bundle(seen, seen.context))
+    assert (look.holders, stage.status, stage.blocked) == (("former",), False, False)
 
 
 async def test_a_back_end_is_removed_only_after_two_current_checks_found_it_empty():

@@ -18,6 +18,7 @@ from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.clouds import Done, Subscription, look
 from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES, deletion_order
+from stackwright.core.openstack.resources import ANSWERED
 from support.openstack import owned_types
 from tests.unit.adapters.openstack.tenant.test_clouds import (
     CLOUD,
@@ -109,6 +110,7 @@ async def test_no_later_answer_loses_a_created_resource(
         view = await look(port_, CLOUD, asks(what))
     found = plan_next(OWNER, [PART[what]], {}, view)
     assert (found.calls, found.record) == ((), {(what, "n"): "made"}), "it is not created again"
+    assert not view.things[0].facts.get(ANSWERED), "a volume of which the metadata lack its id"
     tags = {"tags": ["team-a"]} if what in TAGGED else None
     assert [call.body for call in corrections(OWNER, [PART[what]], found)] == ([tags] if tags else [])
     if what in deletion_order():  # a rule is deleted with its group

@@ -9,6 +9,7 @@ import pytest
 
 from stackwright.adapters.openstack.transport import login
 from stackwright.adapters.openstack.transport.login import Login, Logins
+from stackwright.adapters.threads import NoThread
 from stackwright.core.openstack.errors import Reason, TransientCloudError
 from tests.unit.adapters.openstack.transport.test_clouds_yaml import CLOUD, text
 
@@ -44,3 +45,21 @@ async def test_a_way_that_fails_is_tried_again_at_once(monkeypatch: pytest.Monke
     for _ in range(2):
         with pytest.raises(TransientCloudError, match="no way"):
             await logins.get(CLOUD)
+
+
+async def test_a_secret_without_a_thread_to_parse_it_is_an_unreachable_cloud(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def secret(_: Any) -> Any:
+        return {"data": {"clouds.yaml": base64.b64encode(text().encode()).decode()}}
+
+    async def no_thread(*_: Any) -> None:
+        raise NoThread
+
+    logins = Logins(secret)
+    with monkeypatch.context() as patch:
+        patch.setattr(login, "in_thread", no_thread)
+        with pytest.raises(TransientCloudError, match="cannot start a thread") as error:
+            await logins.get(CLOUD)
+    assert error.value.reason == "Unreachable"
+    assert await logins.get(CLOUD)
