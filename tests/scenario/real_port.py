@@ -145,10 +145,10 @@ class RealPort:
         for module, name in ((lists, "fetch"), (lists, "peek"), (lists, "single"), (clouds, "find"), (clouds, "run")):
             monkeypatch.setattr(module, name, lambda made, *args, name=name: getattr(made, name)(*args))
         monkeypatch.setattr(clouds, "resource_of", lambda what, thing: thing)
-        monkeypatch.setattr(project_connection, "in_thread_of", in_place)
+        monkeypatch.setattr(project_connection, "in_cloud_thread", in_place)
         monkeypatch.setattr(project_connection, "connection", self._connection)
         monkeypatch.setattr(project_connection, "state_of", lambda connection: self.state)
-        monkeypatch.setattr(login, "in_thread", lambda what, *args: in_place(None, what, *args))
+        monkeypatch.setattr(login, "in_cloud_thread", in_place)
         monkeypatch.setattr(World, "port", lambda world, queue: self.to(world.clouds, lambda *item: queue.add(item)))
 
     def _connection(self, found: login.Login, *_: Any) -> Connection:

@@ -137,7 +137,7 @@ class SlowLists:
         self.takes: float = SLOW
         self.error: Exception | None = None
         monkeypatch.setattr(Connection, "fetch", lambda *args: self._noted(*args))
-        monkeypatch.setattr(project_connection, "in_thread_of", self._slow)
+        monkeypatch.setattr(project_connection, "in_cloud_thread", self._slow)
 
     def _noted(self, connection: Connection, what: str, since: str = "") -> list[CloudResource]:
         self.whole += what == "server" and not since

@@ -59,12 +59,8 @@ def adoptable(seen: Observed, record: Mapping[ResourceKey, str], view: ProjectVi
 def unused(uid: str, record: Mapping[ResourceKey, Any], view: ProjectView) -> ResourceKey:
     """The resource key with the first number that is neither recorded nor used in a mark."""
     marks = {thing.mark for thing in view.things}
-    resource_keys: Iterator[ResourceKey] = (("floating-ip", str(n)) for n in count())
-    return next(
-        resource_key
-        for resource_key in resource_keys
-        if resource_key not in record and mark(uid, resource_key) not in marks
-    )
+    keys: Iterator[ResourceKey] = (("floating-ip", str(n)) for n in count())
+    return next(key for key in keys if key not in record and mark(uid, key) not in marks)
 
 
 def ip_address(seen: Observed, claim: Object, address: str) -> Object:

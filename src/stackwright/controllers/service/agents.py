@@ -33,7 +33,6 @@ TYPE = "Agents"
 LOOK = 60.0  # seconds until the next attempt; Nova lists a service as down 60 s after its last report
 LASTING = 2 * LOOK  # the same if no agent is kept because it still reports, which ends soon
 RARELY = 5 * LASTING  # longest such time, because each attempt writes its result
-SHARE = 4  # the delay is the time for which the result has been the same, divided by this
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,7 @@ def _result(found: Object | None, now: float) -> _Result:
     held, (made, same) = inventory.holdings(found), inventory.times(found)
     age = now - made
     least = LOOK if any(REPORTS in causes for causes in held.values()) else LASTING
-    period = min(max(least, same / SHARE), RARELY)
+    period = inventory.period(same, least, RARELY)
     return _Result(held, period - age if 0 <= age < period else 0.0)  # the age is negative if the clock was ahead
 
 

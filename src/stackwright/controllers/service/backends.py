@@ -23,7 +23,6 @@ from stackwright.services.keystone.values import ADMIN_SECRET
 STAGE = "Backends"
 LOOK = 30.0  # seconds from an inventory until the next one
 RARELY = 10 * LOOK  # longest such time
-SHARE = 4  # it is the time for which the content has been the same, divided by this
 SHOWN = 5
 
 
@@ -68,7 +67,7 @@ def removed_backends(seen: Observed, context: Context, desired: Object | None) -
     held, (made, same) = inventory.holdings(seen.inventory), inventory.times(seen.inventory)
     full = {name: things for name, things in held.items() if things}
     confirmed = same >= CONFIRM
-    lasts = min(max(LOOK, same / SHARE), RARELY) if full else LOOK if confirmed else CONFIRM
+    lasts = inventory.period(same, LOOK, RARELY) if full else LOOK if confirmed else CONFIRM
     look: list[Action] = []
     if set(held) != set(gone) or not 0 <= seen.now - made < lasts:  # the age is negative if the clock was ahead
         key = (context.namespace, inventory.name_of(context.name))

@@ -15,6 +15,7 @@ from stackwright.core.objects import DIGEST, annotation
 from stackwright.core.plan import Object
 
 CONFIRM = 10.0  # seconds between two lists, over separate connections, that together prove absence
+SHARE = 4  # the time until the next list is that for which the result has been the same, divided by this
 SUCCESSIVE = 900.0  # longest time between successive results; after a longer one, a result is a first one
 _HELD, _SINCE = "held.json", "since"
 _HOLDINGS = TypeAdapter(dict[str, list[str]])
@@ -51,3 +52,8 @@ def times(inventory: Object | None) -> tuple[float, float]:
     if not made.isdecimal():
         return -math.inf, 0.0
     return float(made), float(made) - float(since) if since.isdecimal() else 0.0
+
+
+def period(same: float, shortest: float, longest: float) -> float:
+    """Seconds until the next attempt. They grow while the result stays the same, for `same` seconds now."""
+    return min(max(shortest, same / SHARE), longest)

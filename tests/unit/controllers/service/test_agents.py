@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from stackwright.api.services.kinds import ServiceSpec
-from stackwright.controllers.service.agents import LASTING, LOOK, RARELY, SHARE, without_left_agents
+from stackwright.controllers.service.agents import LASTING, LOOK, RARELY, without_left_agents
 from stackwright.controllers.service.observe import Observed
 from stackwright.core.conditions import done, waiting
 from stackwright.core.objects import DIGEST
+from stackwright.core.openstack.inventory import SHARE
 from stackwright.core.plan import DeleteAgents, Object, Plan
 from stackwright.core.settings import Settings
 from stackwright.services import keystone, neutron, nova

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 from stackwright.adapters.openstack.transport.client import bound, prepared
 from stackwright.adapters.openstack.transport.clouds_yaml import BadEntry, entry_of
 from stackwright.adapters.openstack.transport.deadline import TIMEOUT
-from stackwright.adapters.threads import NoThread, contained, in_thread
+from stackwright.adapters.openstack.transport.send import in_cloud_thread
+from stackwright.adapters.threads import contained
 from stackwright.core.objects import MUST_BE_TEXT, is_text, secret_data
 from stackwright.core.openstack.errors import Reason, TransientCloudError
 from stackwright.core.openstack.resources import CloudRef
@@ -82,7 +83,7 @@ class Logins:
         data, now = secret_data(await self._secrets(cloud.secret)), time.monotonic()
         digest = _digest(data)
         if known is None or known.digest != digest:
-            known = _Parsed(digest, await _parsed(cloud, data), now)
+            known = _Parsed(digest, await in_cloud_thread(None, lambda: _result(cloud, data)), now)
         known.read, known.login = now, None
         self._keep(cloud, known)
         if isinstance(known.result, TransientCloudError):  # a new one: each raise adds a traceback
@@ -103,13 +104,6 @@ class Logins:
 
 def _digest(data: Mapping[str, str]) -> bytes:
     return hashlib.sha256(json.dumps([bool(data), *map(data.get, USED)]).encode()).digest()
-
-
-async def _parsed(cloud: CloudRef, data: Mapping[str, str]) -> Login | TransientCloudError:
-    try:
-        return await in_thread(_result, cloud, data)
-    except NoThread as error:
-        raise TransientCloudError(Reason.UNREACHABLE, str(error)) from None
 
 
 def _result(cloud: CloudRef, data: Mapping[str, str]) -> Login | TransientCloudError:

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from stackwright.adapters.openstack.transport.deadline import in_time
 from stackwright.adapters.openstack.transport.login import Count, Login, connection
-from stackwright.adapters.openstack.transport.send import problem, state_of
+from stackwright.adapters.openstack.transport.send import in_cloud_thread, problem, state_of
 from stackwright.adapters.openstack.transport.shapes import project_of
-from stackwright.adapters.threads import LibraryFailed, NoThread, after, contained, in_thread_of, within
+from stackwright.adapters.threads import LibraryFailed, after, contained, within
 from stackwright.core.openstack.clouds import LONGEST
 from stackwright.core.openstack.errors import ListTooLong, Reason, TerminalCloudError, TransientCloudError
 
@@ -113,10 +113,7 @@ class ProjectConnection:
             self._silent.pop(service, None)
             return answer
 
-        try:
-            return await in_thread_of(self.threads, ask)
-        except NoThread as error:
-            raise TransientCloudError(Reason.UNREACHABLE, str(error)) from None
+        return await in_cloud_thread(self.threads, ask)
 
     def _note(self, service: str, began: float, error: TransientCloudError | TerminalCloudError, *, late: bool) -> None:
         """Record a failure. A `late` one does not count against the service: earlier requests used its time."""

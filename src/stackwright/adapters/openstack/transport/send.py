@@ -6,18 +6,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from stackwright.adapters.openstack.transport.shapes import answering
+from stackwright.adapters.threads import NoThread, in_thread_of
 from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
     from requests import Response
 
+T = TypeVar("T")
 COMPUTE = "2.60"  # 2.52: tags in the request that creates a server; 2.60: volumes attached to several servers
 REQUEST_ID = "X-Openstack-Request-Id"
 FOREIGN = f"HTTP 404 without the header {REQUEST_ID}: it is not from OpenStack, or a proxy removes the header"
@@ -84,6 +87,14 @@ def request(connection: Connection, service: str, method: str, path: str, **more
     if response.status_code >= 400:
         raise problem_of(response, ids=state.ids.get(service, True))
     return response
+
+
+async def in_cloud_thread(executor: Executor | None, call: Callable[[], T]) -> T:
+    """A contained call for a cloud in a thread of the executor. Raises TransientCloudError if none can be started."""
+    try:
+        return await in_thread_of(executor, call)
+    except NoThread as error:
+        raise TransientCloudError(Reason.UNREACHABLE, str(error)) from None
 
 
 def succeeds(send: Callable[[], object]) -> bool:

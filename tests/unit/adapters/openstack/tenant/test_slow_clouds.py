@@ -108,8 +108,8 @@ async def test_a_look_times_out_even_if_each_of_its_many_queries_is_fast_enough(
     assert seen.failure.message == LATE
 
 
-async def at_once(function: Callable[..., Any], *args: Any) -> Any:
-    return function(*args)
+async def at_once(_: Any, call: Callable[[], Any]) -> Any:
+    return call()
 
 
 class Cloud:
@@ -123,8 +123,8 @@ class Cloud:
         for module in (*parts, reconcile):
             monkeypatch.setattr(module, "time", clock)
         monkeypatch.setattr(project_connection, "connection", lambda *_: Mock(current_project_id="p"))
-        monkeypatch.setattr(project_connection, "in_thread_of", self._in_thread_of)
-        monkeypatch.setattr(login, "in_thread", at_once)
+        monkeypatch.setattr(project_connection, "in_cloud_thread", self._in_thread_of)
+        monkeypatch.setattr(login, "in_cloud_thread", at_once)
         monkeypatch.setattr(tenant_lists, "fetch", lambda *_: [])
         monkeypatch.setattr(tenant_lists, "peek", lambda *_: [])
         monkeypatch.setattr(tenant_lists, "single", self._single)
@@ -230,7 +230,7 @@ async def test_a_hanging_worker_is_still_reported(monkeypatch: pytest.MonkeyPatc
 async def test_a_queued_request_to_a_slow_cloud_times_out_too(monkeypatch: pytest.MonkeyPatch) -> None:
     Cloud(monkeypatch)
     project = ProjectConnection(Login("d", {"auth": {}}, ""))
-    monkeypatch.setattr(project_connection, "in_thread_of", lambda *_: asyncio.sleep(1e6))
+    monkeypatch.setattr(project_connection, "in_cloud_thread", lambda *_: asyncio.sleep(1e6))
     ended = await asyncio.gather(*(project.do("compute", lambda _: "") for _ in range(20)), return_exceptions=True)
     assert {str(each) for each in ended} == {LATE}
     assert now() == LONGEST + GRACE

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stackwright.adapters.openstack.transport import login
+from stackwright.adapters.openstack.transport import login, send
 from stackwright.adapters.openstack.transport.login import Login, Logins
 from stackwright.adapters.threads import NoThread
 from stackwright.core.openstack.errors import Reason, TransientCloudError
@@ -58,7 +58,7 @@ async def test_a_secret_without_a_thread_to_parse_it_is_an_unreachable_cloud(
 
     logins = Logins(secret)
     with monkeypatch.context() as patch:
-        patch.setattr(login, "in_thread", no_thread)
+        patch.setattr(send, "in_thread_of", no_thread)
         with pytest.raises(TransientCloudError, match="cannot start a thread") as error:
             await logins.get(CLOUD)
     assert error.value.reason == "Unreachable"
