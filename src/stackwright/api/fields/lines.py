@@ -30,14 +30,21 @@ OptionName = Annotated[str, OPTION]
 
 def unlined(values: Any, path: str) -> Iterator[str]:
     """Paths of all keys and texts in free-form values that are not single lines. A path ends at such a key, as ***."""
+    return (path + below for below in _unlined(values))
+
+
+def _unlined(values: Any) -> Iterator[str]:
+    """The paths below a value. A name is checked for secrets only if it is part of one, since that takes time."""
     if isinstance(values, Mapping):
         for key, value in values.items():
-            if LINE.matches(str(key)):
-                yield from unlined(value, f"{path}.{name_of(key)}")
-            else:
-                yield f"{path}.{name_of(key)}"
+            if not LINE.matches(str(key)):
+                yield f".{name_of(key)}"
+                continue
+            for below in _unlined(value):
+                yield f".{name_of(key)}{below}"
     elif isinstance(values, list):
         for index, value in enumerate(values):
-            yield from unlined(value, f"{path}[{index}]")
+            for below in _unlined(value):
+                yield f"[{index}]{below}"
     elif isinstance(values, str) and not LINE.matches(values):
-        yield path
+        yield ""
