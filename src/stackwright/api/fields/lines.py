@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Annotated, Any
 
 from stackwright.api.errors import name_of
@@ -16,6 +17,7 @@ from stackwright.api.fields.naming import Format
 # For use in [^…]: control characters except the tab, and all characters that any program treats as a line break.
 BREAKS = r"\x00-\x08\n-\x1f\x7f\x85\u2028\u2029"
 LINE = Format(f"[^{BREAKS}]*", None, "must be one line, without control characters")
+MOST = 20  # paths in an error
 LENGTH = 255  # maximum length of names, and of most other texts, in the databases of OpenStack
 URL = Format(f"https?://[^{BREAKS}]*", None, "must be a URL that begins with http:// or https://")
 # Characters that a section or option name must not contain, as in the library chart (lib.oslo_conf.name).
@@ -29,8 +31,8 @@ OptionName = Annotated[str, OPTION]
 
 
 def unlined(values: Any, path: str) -> Iterator[str]:
-    """Paths of all keys and texts in free-form values that are not single lines. A path ends at such a key, as ***."""
-    return (path + below for below in _unlined(values))
+    """Paths of keys and texts in free-form values that are not single lines, at most MOST. A path ends at a key."""
+    return (path + below for below in islice(_unlined(values), MOST))
 
 
 def _unlined(values: Any) -> Iterator[str]:
@@ -40,8 +42,10 @@ def _unlined(values: Any) -> Iterator[str]:
             if not LINE.matches(str(key)):
                 yield f".{name_of(key)}"
                 continue
+            name = ""
             for below in _unlined(value):
-                yield f".{name_of(key)}{below}"
+                name = name or f".{name_of(key)}"
+                yield name + below
     elif isinstance(values, list):
         for index, value in enumerate(values):
             for below in _unlined(value):
