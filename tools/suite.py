@@ -38,6 +38,7 @@ STACKWRIGHT = Path(sys.executable).with_name("stackwright")
 END = CORE / "test_10_end.py"
 UNREAD = (
     "tests/unit/",
+    "tests/rotation.py",
     "tests/scenario/",
     "tests/e2e/core/",
     "tests/e2e/packs/",
