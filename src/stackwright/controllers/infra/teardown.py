@@ -43,7 +43,8 @@ def tear_down(
         return deletion_plan(stage, _status(seen, record, written(record)), requeue=seen.after or POLL)
     found = plan_removal(Owner(seen.cloud, seen.identity), *_without(record, seen.view, keeps))
     if not found.complete:
-        stage = Condition(DELETED, False, "Deleting", found.wait, found.waits_for)
+        stage = Condition(DELETED, False, found.reason or "Deleting", found.wait, found.waits_for)
+        stage = _held(stage, out or _way_out(False)) if stage.blocked else stage
         return deletion_plan(stage, _status(seen, record, written(found.record)), found.calls)
     left = ", ".join(f"{thing.what} {thing.id}" for thing in found.copies)
     text = f"Left in the cloud, because they have our mark but may belong to another client: {left}"
