@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from stackwright.api.meta import Kind
-from stackwright.controllers.infra.cloud_observation import AUTHENTICATION, CloudObservation
+from stackwright.controllers.infra.cloud_observation import AUTHENTICATION, CloudObservation, project
 from stackwright.controllers.infra.managed_resources import Owner, Record, plan_removal
 from stackwright.core.conditions import Condition, waiting
 from stackwright.core.objects import has_finalizer
@@ -40,11 +40,12 @@ def tear_down(
         return _detached(kind, seen, record)
     if seen.failure or seen.view is None or seen.cloud is None:
         stage = _held(seen.failure, out or _way_out(lost))
-        return deletion_plan(stage, _status(seen, written(record)), requeue=seen.after or POLL)
+        return deletion_plan(stage, _status(seen, record, written(record)), requeue=seen.after or POLL)
     found = plan_removal(Owner(seen.cloud, seen.identity), *_without(record, seen.view, keeps))
     if not found.complete:
-        stage = Condition(DELETED, False, "Deleting", found.wait, found.waits_for)
-        return deletion_plan(stage, _status(seen, written(found.record)), found.calls)
+        stage = Condition(DELETED, False, found.reason or "Deleting", found.wait, found.waits_for)
+        stage = _held(stage, out or _way_out(False)) if stage.blocked else stage
+        return deletion_plan(stage, _status(seen, record, written(found.record)), found.calls)
     left = ", ".join(f"{thing.what} {thing.id}" for thing in found.copies)
     text = f"Left in the cloud, because they have our mark but may belong to another client: {left}"
     warning = (Warn(seen.obj, "LeftBehind", text),) if left else ()
@@ -58,8 +59,8 @@ def deletion_plan(
     return staged([stage], dict(status), actions, requeue)
 
 
-def _status(seen: CloudObservation, written: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {"project": seen.status["project"]} if seen.status.get("project") else {}
+def _status(seen: CloudObservation, record: Record, written: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {"project": project(seen, record)} if seen.status.get("project") else {}
     return {**kept, **({"ready": False} if "ready" in seen.status else {}), **written}
 
 

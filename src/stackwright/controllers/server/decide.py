@@ -98,7 +98,7 @@ def _make(seen: Observed, resolved: Mapping[str, Any]) -> Plan:
     if found.wait:
         failed = any(each.what == "volume" and "error" in each.state for each in found.existing.values())
         reason = "VolumeError" if failed else "Waiting"
-        return _progress(seen, waiting(RESOURCES, found.wait, reason), found.record, requeue=POLL)
+        return _progress(seen, waiting(RESOURCES, found.wait, found.reason or reason), found.record, requeue=POLL)
     stage = waiting(
         RESOURCES, f"Creating {found.calls[0].resource_key[0]} {found.calls[0].resource_key[1]}".rstrip(), "Applying"
     )

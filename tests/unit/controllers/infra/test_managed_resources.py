@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -457,3 +458,25 @@ def test_a_copy_of_a_volume_stops_no_creation_and_is_not_called_an_original(
     found = plan_next(OWNER, parts(DISK, PORT), {DISK: "v1"}, ProjectView((ours, copy)))
     assert [(call.do, call.resource_key) for call in found.calls] == [("create", PORT)]
     assert (found.originals, found.note) == ((), "")
+
+
+LACKING = ProjectView(unseen=frozenset({"volume"}), lacking={"volume": "block_storage"})
+LACKED = "The cloud lacks the API of volumes (service block_storage), which is needed for volume v1: restore it"
+
+
+@pytest.mark.parametrize("wanted", [(PORT, DISK), (PORT, DISK, SERVER)])
+def test_a_wait_for_a_missing_api_names_it_and_the_resources(wanted: Any) -> None:
+    record = {PORT: "p1", DISK: "v1"}
+    view = LACKING if SERVER not in wanted else replace(LACKING, things=(thing(PORT, "p1"),))
+    found = plan_next(OWNER, parts(*wanted), record, view)
+    assert (found.calls, found.wait, found.reason) == ((), LACKED, "BlockedServiceMissing")
+
+
+def test_a_deletion_that_a_missing_api_blocks_keeps_only_its_resources_in_the_record() -> None:
+    record = {PORT: "p1", DISK: "v1"}
+    found = plan_removal(OWNER, record, LACKING)
+    assert (found.calls, found.wait, found.reason) == ((), LACKED, "BlockedServiceMissing")
+    assert found.record == {DISK: "v1"}
+    assert plan_removal(OWNER, record, replace(LACKING, settled=False)).record == record
+    first = plan_removal(OWNER, record, replace(LACKING, things=(thing(PORT, "p1"),)))
+    assert ([call.id for call in first.calls], first.reason) == (["p1"], "")
