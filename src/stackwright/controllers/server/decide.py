@@ -42,7 +42,8 @@ DRIFT = 60.0  # seconds; changes in the project view trigger an earlier reconcil
 @pausable
 def decide(seen: Observed) -> Plan:
     if is_deleting(seen.obj):
-        return tear_down(KIND, seen, record_of(seen.status), written)
+        kept = {"resolved": resolved} if (resolved := seen.status.get("resolved")) else {}  # for the types to list
+        return tear_down(KIND, seen, record_of(seen.status), lambda record: {**kept, **written(record)})
     if seen.errors:
         return _report(seen, blocked("Spec", "InvalidSpec", "; ".join(seen.errors)))
     if seen.failure:

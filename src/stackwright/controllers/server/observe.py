@@ -24,7 +24,7 @@ from stackwright.controllers.infra.origin import identity
 from stackwright.controllers.infra.reads import cluster_of, cluster_referring, get_if_served, origin_of
 from stackwright.controllers.infra.resolve_references import resolve_references
 from stackwright.controllers.server.adopt import SHARED, Adoption, adopt
-from stackwright.controllers.server.objects import parts
+from stackwright.controllers.server.objects import parts, types
 from stackwright.controllers.server.record import record_of
 from stackwright.controllers.server.resolve import Resolved, resolve
 from stackwright.core.objects import OWNER, is_deleting, key_of, label, owner_label
@@ -126,6 +126,19 @@ async def _adopting(clouds: Clouds, seen: Observed, cloud: CloudRef, resolved: M
     return replace(seen, adoption=found)
 
 
+def kinds_of(seen: Observed, record: Record) -> tuple[ResourceType, ...]:
+    """The types of resources that the server may have: an outage of a service that it does not use has no effect.
+
+    These are all types if the spec is invalid, or if a deletion finds no status: the resources may be those of an
+    object with another spec, from which this one was restored.
+    """
+    resolved = seen.status.get("resolved")
+    if seen.errors or (is_deleting(seen.obj) and not resolved):
+        return KINDS
+    needed = types(seen.spec, resolved or {}) | {what for what, _ in record}
+    return tuple(what for what in KINDS if what in needed)
+
+
 def _asker(seen: Observed) -> Subscription:
     status = seen.status
     waits = is_deleting(seen.obj) or not status.get("ready")
@@ -133,7 +146,7 @@ def _asker(seen: Observed) -> Subscription:
     record = record_of(status)
     sought = {SERVER_KEY: seen.known} if seen.known and SERVER_KEY not in record else {}
     known = ids({**sought, **record}.items()) | pooled
-    kinds: tuple[ResourceType, ...] = (*KINDS, "floating-ip") if pooled else KINDS
+    kinds = (*kinds_of(seen, record), "floating-ip") if pooled else kinds_of(seen, record)
     begun = seen.begun or bool(seen.known)  # the machine had a server before
     return Subscription(NAME, key_of(seen.obj), seen.identity, kinds, known, waits, begun, moved=seen.moved)
 
