@@ -81,8 +81,8 @@ def _make(seen: Observed, resolved: Mapping[str, Any]) -> Plan:
     assert seen.view is not None
     if SERVER_KEY[0] in seen.view.unseen:
         return Plan(requeue=POLL)  # no condition to report: the first list is still loading
-    owner, before = Owner(seen.cloud, seen.identity), record_of(seen.status)
-    wanted = list(parts(key_of(seen.obj), seen.spec, resolved))
+    owner, wanted = Owner(seen.cloud, seen.identity), list(parts(key_of(seen.obj), seen.spec, resolved))
+    before = record_of(seen.status, (part.resource_key for part in wanted))
     found = plan_next(owner, wanted, before, seen.view)
     if found.missing:
         return _lost(seen, owner, found)
