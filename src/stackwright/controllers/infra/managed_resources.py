@@ -1,13 +1,11 @@
-"""The next step of creating or deleting the OpenStack resources of an object. Pure.
+"""The next step of creating the OpenStack resources of an object. Pure.
 
 All kinds with OpenStack resources use it. Each resource has a key. A step either records resources that exist already
-or creates one resource, whose id is in the status before the next step begins. Deletion needs no spec: it only uses
-the record and the marks, and never creates anything.
+or creates one resource, whose id is in the status before the next step begins. The module `teardown` deletes them.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,15 +14,15 @@ from stackwright.core.conditions import Wait
 from stackwright.core.openstack.calls import DUPLICATE, CloudCall, PendingId
 from stackwright.core.openstack.duplicates import is_ambiguous, is_kept
 from stackwright.core.openstack.errors import Reason
-from stackwright.core.openstack.resource_types import TYPES, deletion_order
+from stackwright.core.openstack.resource_types import TYPES
 from stackwright.core.openstack.resources import (
     ANSWERED,
+    SERVER_KEY,
     CloudRef,
     CloudResource,
     ProjectView,
     ResourceKey,
     mark,
-    marked_by,
 )
 from stackwright.core.plan import Key
 
@@ -120,7 +118,7 @@ def plan_next(owner: Owner, parts: Sequence[DesiredResource], record: Record, vi
         if (thing := view.get(key, id_)) is not None and not is_gone(thing):
             existing[key] = thing
     missing = tuple(key for key in record if key not in existing and key[0] not in view.unseen)
-    others = _others(owner, record, view)
+    others = others_of(owner, record, view)
     wanted = {part.resource_key for part in parts}
     if view.settled:
         copied = {key for key, thing, is_kept in others if is_kept and TYPES[thing.what].copied}
@@ -137,8 +135,8 @@ def plan_next(owner: Owner, parts: Sequence[DesiredResource], record: Record, vi
             else:
                 known[part.resource_key], existing[part.resource_key] = found[0].id, found[0]
     if missing and not view.certain:
-        return _uncertain(Progress(known, existing=existing, wait="Checking that no resource is missing"), record, view)
-    twins = _twins(owner, [(s, t, is_kept and (s in wanted or TYPES[t.what].copied)) for s, t, is_kept in others])
+        return uncertain(Progress(known, existing=existing, wait="Checking that no resource is missing"), record, view)
+    twins = twins_of(owner, [(s, t, is_kept and (s in wanted or TYPES[t.what].copied)) for s, t, is_kept in others])
     originals = tuple(t for s, t, is_kept in others if is_kept and s in wanted and not TYPES[t.what].copied)
     if missing or twins:
         return Progress(known, twins, missing, existing)
@@ -151,7 +149,7 @@ def plan_next(owner: Owner, parts: Sequence[DesiredResource], record: Record, vi
             continue
         if not view.certain:
             unsure = Progress(known, existing=existing, wait="Checking for resources of earlier requests")
-            return _uncertain(unsure, record, view)
+            return uncertain(unsure, record, view)
         if originals:
             unclear = Progress(known, existing=existing, originals=originals)
             return replace(unclear, wait=unclear.note)
@@ -185,24 +183,30 @@ def _surplus(
     """Deletions of recorded resources that are no longer a part, newest first. They stay in the record until gone.
 
     A resource that is also a part under another key, such as a rule in a new notation, is kept and only its old key
-    leaves the record.
+    leaves the record. A port that the recorded server uses is kept in the record unless its mark proves that it was
+    created under its key: a status that another operator or an older one wrote may name it otherwise.
     """
     wanted = {part.resource_key for part in parts}
     kept = {(key[0], id_) for key, id_ in known.items() if key in wanted}
     for key in [key for key, id_ in known.items() if key not in wanted and (key[0], id_) in kept]:
         del known[key]
-    due = [key for key in reversed(known) if key not in wanted]
-    calls = (remove(owner, key, existing[key]) for key in due if key in existing)
+    due = [(key, existing[key]) for key in reversed(known) if key not in wanted and key in existing]
+    server = known.get(SERVER_KEY, "")
+    calls = (
+        remove(owner, key, thing)
+        for key, thing in due
+        if not server or thing.facts.get("device_id") != server or thing.mark == mark(owner.uid, key)
+    )
     return tuple(call for call in calls if call is not None)
 
 
-def _twins(owner: Owner, others: Others) -> tuple[CloudCall, ...]:
+def twins_of(owner: Owner, others: Others) -> tuple[CloudCall, ...]:
     """Deletions of duplicates, which exist because a create request succeeded although it seemed to fail."""
     calls = (remove(owner, key, thing, DUPLICATE) for key, thing, is_kept in others if not is_kept)
     return tuple(call for call in calls if call is not None)
 
 
-def _others(owner: Owner, record: Record, view: ProjectView) -> Others:
+def others_of(owner: Owner, record: Record, view: ProjectView) -> Others:
     """Resources with the mark of a key for which another resource is recorded, and whether to keep each of them."""
     wanted = {mark(owner.uid, key): (key, view.get(key, id_)) for key, id_ in record.items()}
     found = []
@@ -213,35 +217,7 @@ def _others(owner: Owner, record: Record, view: ProjectView) -> Others:
     return found
 
 
-def plan_removal(owner: Owner, record: Record, view: ProjectView) -> Progress:
-    """The next step of deleting all recorded or marked resources, by type in the order of `deletion_order`.
-
-    Duplicates are deleted before the recorded resource, and copies of volumes by other clients are kept. The record is
-    kept until then, because it distinguishes them. Without a record, all volumes that share a mark are kept: deleting
-    them would delete ours and every copy.
-    """
-    others = _others(owner, record, view)
-    if twins := _twins(owner, others):
-        return _until_gone(record, twins, "duplicates")
-    kept_for = {(t.what, t.id): key for key, t, is_kept in others if is_kept and TYPES[t.what].copied}
-    copies, copied = kept_for.keys() | _several(owner, record, view), set(kept_for.values())
-    names = {(key[0], id_): key for key, id_ in record.items()}
-    found = {(t.what, t.id): t for t in view.things if not is_gone(t)}
-    left = {key: t for key, t in found.items() if key in names or (marked_by(t, owner.uid) and key not in copies)}
-    kept = {
-        key: id_ for key, id_ in record.items() if (key[0], id_) in left or key in copied or not view.proves(key[0])
-    }
-    for what in deletion_order():
-        if due := [thing for thing in left.values() if thing.what == what]:
-            calls = (remove(owner, names.get((what, t.id), (what, t.name)), t) for t in due)
-            return _until_gone(kept, tuple(call for call in calls if call is not None), _named(due))
-    remaining = tuple(thing for key, thing in found.items() if key in copies)
-    if not view.certain:
-        return _uncertain(Progress(kept, wait="Checking for remaining resources"), kept, view)
-    return Progress(kept, copies=remaining)
-
-
-def _uncertain(checking: Progress, record: Record, view: ProjectView) -> Progress:
+def uncertain(checking: Progress, record: Record, view: ProjectView) -> Progress:
     """A wait for lists; if the cloud lacks the API of recorded resources, it names them, and a user must end it."""
     if not view.lacking:
         return checking
@@ -251,25 +227,8 @@ def _uncertain(checking: Progress, record: Record, view: ProjectView) -> Progres
     return replace(checking, wait=text, reason=f"Blocked{Reason.SERVICE_MISSING}")
 
 
-def _until_gone(record: Record, calls: tuple[CloudCall, ...], what: str) -> Progress:
-    wait = Wait(what, gone=True)
-    return Progress(record, calls, wait=f"Waiting for {wait}", waits_for=wait)
-
-
-def _several(owner: Owner, record: Record, view: ProjectView) -> set[tuple[str, str]]:
-    """Volumes that share a mark without a record; one of them is ours."""
-    known = {mark(owner.uid, key) for key in record}
-    copied = [t for t in view.things if TYPES[t.what].copied]
-    marks = Counter(t.mark for t in copied if marked_by(t, owner.uid))
-    return {(t.what, t.id) for t in copied if marks[t.mark] > 1 and t.mark not in known}
-
-
 def remove(owner: Owner, key: ResourceKey, thing: CloudResource, why: str = "") -> CloudCall | None:
     """The call that deletes a resource; None if its deletion is in progress."""
     if str(thing.facts.get("task_state") or thing.state).lower() in ("deleting", "soft-deleting"):
         return None
     return owner.call("delete", key, id=thing.id, why=why)
-
-
-def _named(things: list[CloudResource]) -> str:
-    return ", ".join(f"{thing.what} {thing.name or thing.id}" for thing in things)

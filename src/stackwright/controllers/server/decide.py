@@ -32,6 +32,7 @@ from stackwright.core.plan import Action, Plan
 RESOLVED, RESOURCES = "Resolved", "ResourcesReady"
 FIELDS = {"ready": False, "instanceID": "", "instanceState": "", "addresses": [], "resolved": {}, "resources": {}}
 REPLACE = "delete the machine, and its owner creates another one"
+CORRECT = "correct that, or delete this object"
 RECREATE = (
     "set spec.recreatePolicy to Always to recreate it, which deletes its server and disks with all data on "
     "them, or delete this object"
@@ -42,7 +43,8 @@ DRIFT = 60.0  # seconds; changes in the project view trigger an earlier reconcil
 @pausable
 def decide(seen: Observed) -> Plan:
     if is_deleting(seen.obj):
-        return tear_down(KIND, seen, record_of(seen.status), written)
+        kept = {"resolved": resolved} if (resolved := seen.status.get("resolved")) else {}  # for the types to list
+        return tear_down(KIND, seen, record_of(seen.status), lambda record: {**kept, **written(record)})
     if seen.errors:
         return _report(seen, blocked("Spec", "InvalidSpec", "; ".join(seen.errors)))
     if seen.failure:
@@ -80,12 +82,13 @@ def _make(seen: Observed, resolved: Mapping[str, Any]) -> Plan:
     assert seen.view is not None
     if SERVER_KEY[0] in seen.view.unseen:
         return Plan(requeue=POLL)  # no condition to report: the first list is still loading
-    owner, before = Owner(seen.cloud, seen.identity), record_of(seen.status)
-    wanted = list(parts(key_of(seen.obj), seen.spec, resolved))
+    owner, wanted = Owner(seen.cloud, seen.identity), list(parts(key_of(seen.obj), seen.spec, resolved))
+    before = record_of(seen.status, (part.resource_key for part in wanted))
     found = plan_next(owner, wanted, before, seen.view)
     if found.missing:
         return _lost(seen, owner, found)
-    if seen.known and not found.wait and SERVER_KEY not in found.existing:
+    creates = any(call.do == "create" for call in found.calls)
+    if not found.wait and (seen.known if SERVER_KEY not in found.existing else seen.adoption and creates):
         return _unknown(seen, before)
     if found.complete:
         return _running(seen, owner, wanted, found)
@@ -168,17 +171,16 @@ def _lost(seen: Observed, owner: Owner, found: Progress) -> Plan:
 
 
 def _unknown(seen: Observed, before: Record) -> Plan:
-    """The machine already has a server, so no other one is created: adopt it or report why not."""
-    adoption = seen.adoption
+    """The server exists, so nothing is created: adopt it with its resources, or report why not."""
+    adoption, id_ = seen.adoption, before.get(SERVER_KEY, seen.known)
     if adoption and adoption.record:
-        stage = waiting(RESOURCES, f"Adopting server {seen.known}", "Applying")
+        stage = waiting(RESOURCES, f"Adopting server {id_}", "Applying")
         return _progress(seen, stage, {**before, **adoption.record}, requeue=0.0)
     if adoption and adoption.missing:
-        return _progress(
-            seen, waiting(RESOURCES, f"Listing the resources of server {seen.known}"), before, requeue=POLL
-        )
+        return _progress(seen, waiting(RESOURCES, f"Listing the resources of server {id_}"), before, requeue=POLL)
     why = f"cannot be adopted: {adoption.problem}" if adoption else "does not exist"
-    text = f"The providerID of its OpenStackMachine is server {seen.known}, which {why}; {REPLACE}"
+    of = "status.instanceID" if SERVER_KEY in before else "The providerID of its OpenStackMachine"
+    text = f"{of} is server {id_}, which {why}; {REPLACE if seen.known else CORRECT}"
     return _report(seen, done(RESOLVED), blocked(INSTANCE, "InstanceNotFound", text), requeue=DRIFT)
 
 

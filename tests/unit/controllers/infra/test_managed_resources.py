@@ -14,11 +14,11 @@ from stackwright.controllers.infra.managed_resources import (
     DesiredResource,
     Owner,
     plan_next,
-    plan_removal,
     record_of,
     remove,
     written,
 )
+from stackwright.controllers.infra.teardown import plan_removal
 from stackwright.core.openstack.calls import PendingId, resolve_pending
 from stackwright.core.openstack.resource_types import TYPES, deletion_order
 from stackwright.core.openstack.resources import (
@@ -239,6 +239,23 @@ def test_undesired_resources_are_deleted_in_reverse_order() -> None:
     record = {group: "g", rule: "r"}
     found = plan_next(OWNER, [], record, ProjectView((thing(group, "g"), thing(rule, "r"))))  # type: ignore[arg-type]
     assert [call.id for call in found.calls] == ["r", "g"]
+
+
+def test_a_port_of_the_server_is_removed_only_if_its_mark_proves_that_it_was_created_under_its_key() -> None:
+    former: ResourceKey = ("port", "0")
+    record = {former: "p0", PORT: "p1", SERVER: "s1"}
+
+    def removed(port: CloudResource) -> list[str]:
+        view = ProjectView((port, thing(PORT, "p1"), thing(SERVER, "s1")))
+        found = plan_next(OWNER, parts(PORT, SERVER), record, view)
+        assert found.record == record
+        return [call.id for call in found.calls]
+
+    assert removed(thing(former, "p0", uid=OTHER, device_id="s1")) == []
+    assert removed(thing(PORT, "p0", device_id="s1")) == [], "created under another key"
+    assert removed(thing(former, "p0", device_id="s1")) == ["p0"]
+    assert removed(thing(former, "p0", uid=OTHER, device_id="s2")) == ["p0"]
+    assert removed(thing(former, "p0", uid=OTHER)) == ["p0"]
 
 
 def test_a_record_in_a_status_and_back() -> None:
