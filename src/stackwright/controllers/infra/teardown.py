@@ -15,6 +15,7 @@ from stackwright.controllers.infra.cloud_observation import AUTHENTICATION, Clou
 from stackwright.controllers.infra.managed_resources import Owner, Record, plan_removal
 from stackwright.core.conditions import Condition, waiting
 from stackwright.core.objects import has_finalizer
+from stackwright.core.openstack.calls import removals_apart
 from stackwright.core.openstack.resources import ProjectView, ResourceKey
 from stackwright.core.plan import Action, Finalizer, Plan, Warn, staged
 
@@ -44,7 +45,7 @@ def tear_down(
     found = plan_removal(Owner(seen.cloud, seen.identity), *_without(record, seen.view, keeps))
     if not found.complete:
         stage = Condition(DELETED, False, "Deleting", found.wait, found.waits_for)
-        return deletion_plan(stage, _status(seen, written(found.record)), found.calls)
+        return deletion_plan(stage, _status(seen, written(found.record)), removals_apart(DELETED, found.calls))
     left = ", ".join(f"{thing.what} {thing.id}" for thing in found.copies)
     text = f"Left in the cloud, because they have our mark but may belong to another client: {left}"
     warning = (Warn(seen.obj, "LeftBehind", text),) if left else ()
