@@ -21,13 +21,13 @@ from stackwright.controllers.infra.server_template import INSTANCE
 from stackwright.controllers.infra.teardown import POLL, tear_down
 from stackwright.controllers.server.objects import parts
 from stackwright.controllers.server.observe import KIND, Observed
-from stackwright.controllers.server.pool import pooled
+from stackwright.controllers.server.pool import POOLED, pooled
 from stackwright.controllers.server.record import record_of, written
 from stackwright.controllers.server.state import addresses, detached, state_of
 from stackwright.core.conditions import Condition, blocked, done, waiting
 from stackwright.core.objects import is_deleting, key_of
 from stackwright.core.openstack.resources import SERVER_KEY, CloudResource, ResourceKey
-from stackwright.core.plan import Action, Plan
+from stackwright.core.plan import Action, Plan, apart
 
 RESOLVED, RESOURCES = "Resolved", "ResourcesReady"
 FIELDS = {"ready": False, "instanceID": "", "instanceState": "", "addresses": [], "resolved": {}, "resources": {}}
@@ -126,13 +126,17 @@ def _running(seen: Observed, owner: Owner, wanted: Sequence[DesiredResource], fo
     ready = all(stage.status for stage in stages)
     return _report(
         seen, done(RESOLVED), done(RESOURCES, found.note), *stages,
-        actions=(*actions, *marks, *with_event(seen.obj, calls)),
+        actions=(*apart(POOLED, actions), *apart(RESOURCES, marks), *with_event(seen.obj, calls, _stage_of)),
         requeue=DRIFT if ready else POLL,
         ready=ready,
         instanceState=server.state,
         addresses=addresses(found.existing, seen.view),
         **written(found.record),
     )  # fmt: skip
+
+
+def _stage_of(_: ResourceKey) -> str:
+    return RESOURCES
 
 
 def _marked(owner: Owner, server: CloudResource) -> tuple[Action, ...]:
@@ -150,7 +154,7 @@ def _attached(seen: Observed, owner: Owner, found: Progress, gone: Mapping[Resou
     stage = waiting(RESOURCES, f"Another client detached {names}; the operator attaches it again", "Detached")
     body = next(iter(gone.values()))
     call = owner.call("update", SERVER_KEY, id=found.existing[SERVER_KEY].id, body=body, why="was detached")
-    return _progress(seen, stage, found.record, actions=with_event(seen.obj, (call,)), requeue=POLL)
+    return _progress(seen, stage, found.record, actions=with_event(seen.obj, (call,), _stage_of), requeue=POLL)
 
 
 def _lost(seen: Observed, owner: Owner, found: Progress) -> Plan:
