@@ -28,14 +28,14 @@ lint: $(VENV)/ok ## Style and types
 	$(BIN)/ruff check src tests bench tools
 	$(BIN)/mypy
 
-unit: $(VENV)/ok helm ## Pure tests: unit, golden, scenario; no cluster
-	$(PYTEST) -q --timeout=600 $(PARALLEL) $(PURE)
+unit: $(VENV)/ok helm ## Pure tests: unit, golden, scenario; no cluster; every third test of slow files
+	$(PYTEST) -q --timeout=600 $(PARALLEL) -p tests.rotation $(PURE)
 
-sweep: $(VENV)/ok helm ## The same, with all cases of each sweep and new examples of each property
+sweep: $(VENV)/ok helm ## All of them, with all cases of each sweep and new examples of each property
 	SWEEP=all $(PYTEST) -q --timeout=900 $(PARALLEL) --hypothesis-profile=search $(PURE)
 
 functional: $(VENV)/ok server ## Tests against a real kube-apiserver
-	$(PYTEST) -q --timeout=600 --ignore=tests/functional/test_cluster_api.py tests/functional
+	$(PYTEST) -q --timeout=600 --ignore=tests/functional/rotating tests/functional
 
 e2e: $(VENV)/ok ## The core of the end-to-end tests on the local cluster; PACK=servers: that pack
 	$(BIN)/python tools/suite.py e2e $(PACK)

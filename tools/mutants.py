@@ -35,7 +35,8 @@ TESTS = ["tests/unit"]
 # These tests read the sources (which are mutated), measure memory or time of processes, or take longer than all others.
 LEFT_OUT = (
     "test_layers.py", "test_sources.py", "docs/test_docs.py", "cli/test_cluster.py",
-    "runtime/webhook/test_certificate.py", "local/image/test_images.py", "charts/test_mariadb_start.py",
+    "runtime/webhook/test_certificate.py", "local/image/test_images.py", "local/image/test_recipes.py",
+    "charts/test_mariadb_start.py",
     "charts/test_mariadb_bootstrap.py", "charts/test_libvirt_confine.py", "controllers/cloud/test_whole_specs.py",
     "api/test_reference_fields.py", "adapters/helm", "smoke",
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """The status that kstatus computes for an object: `status.Compute` in sigs.k8s.io/cli-utils for custom kinds.
 
-tests/functional/api/test_gitops.py compares it with the library.
+tests/functional/rotating/test_gitops.py compares it with the library.
 """
 
 from __future__ import annotations

@@ -48,9 +48,7 @@ def held(things: Things, thing: CloudResource) -> str:
 
 
 def _of_port(things: Things, port: CloudResource) -> Iterator[CloudResource]:
-    """The server that uses a port; for the interface of a router, the floating IPs that use it."""
-    if server := things.get(("server", port.facts.get("device_id") or "")):
-        yield server
+    """For the interface of a router, the floating IPs that use it. The port of a server can be deleted."""
     if port.facts.get("device_owner") == INTERFACE:
         network = port.facts["network_id"]
         yield from (f for f in _of(things, "floating-ip") if _network(things, f) == network)

@@ -72,7 +72,8 @@ class MemoryClouds:
 
     def view(self, subscription: Subscription) -> ProjectView:
         own = f":{subscription.uid}:"
-        found = {key: t for key, t in self.things.items() if key in subscription.ids or own in t.mark}
+        marked = {key for key, t in self.things.items() if own in t.mark and t.what in subscription.kinds}
+        found = {key: t for key, t in self.things.items() if key in subscription.ids or key in marked}
         inside = {key: t for key, t in self.things.items() if _names(t, TYPES[t.what].parent) in found}
         attached = {key: t for key, t in self.things.items() if _names(t, TYPES[t.what].attached) in found}
         return ProjectView(tuple({**found, **inside, **attached}.values()), self.settled, place=self.place)

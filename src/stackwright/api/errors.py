@@ -98,9 +98,10 @@ def repeatable(path: Sequence[object], value: object) -> bool:
 def name_of(part: object) -> str:
     """A name from the user's manifest, as one short line; *** for a text that is not a name or may contain a secret.
 
-    A typing error such as `password=pw:` makes a secret part of a field name.
+    A typing error such as `password=pw:` makes a secret part of a field name. Only the part that is shown is searched
+    for secrets, because a name may have megabytes.
     """
-    text = str(part)
+    text = str(part)[: LONGEST + 1]
     return shortened(text, LONGEST) if NAME.fullmatch(text) and hidden(text) == text else HIDDEN
 
 
@@ -130,6 +131,13 @@ def _shows(value: object, text: str) -> bool:
 def shown(value: object) -> str:
     """A value in the notation of a manifest: true and null, not True and None."""
     return repr(value) if isinstance(value, str) else json.dumps(value, default=str)
+
+
+def named(value: object) -> str:
+    """A value in the place of a name, such as that of a kind: never the content of a mapping, nor a secret."""
+    if isinstance(value, dict | list):
+        return "a mapping" if isinstance(value, dict) else "a list"
+    return shown(name_of(value) if isinstance(value, str) else value)
 
 
 def _unknown(model: Any, name: object) -> str:

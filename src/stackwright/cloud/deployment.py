@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, field_validator
 
 from stackwright.api import reference
-from stackwright.api.errors import NOT_SUPPORTED
+from stackwright.api.errors import NOT_SUPPORTED, name_of
 from stackwright.api.fields.lines import Line, Short
 from stackwright.api.fields.naming import Format, OptionalObjectName
 from stackwright.api.meta import LCM, Column, Kind, Model, Resource, Status
@@ -97,7 +97,7 @@ class OpenStackDeploymentSpec(Model):
         others = set(value) - set(SERVICES)
         problems = [f"{name} {NOT_SUPPORTED}; remove it" for name in sorted(others & reference.SERVICES)]
         if wrong := sorted(others - reference.SERVICES):
-            problems.append(unknown("service", wrong, SERVICES))
+            problems.append(unknown("service", [*map(name_of, wrong)], SERVICES))
         if problems:
             raise ValueError("; ".join(problems))
         return value

@@ -217,12 +217,12 @@ class _Simulation:
                         await controller.observe(self.world, key_of(obj), self.clock.now())
 
     async def _reconcile(self, controller: Controller, key: Key) -> None:
+        self.about = f"{controller.kind.kind} {'/'.join(key)}"
         with contextlib.suppress(Conflict):  # its step reports it, and the next round decides again
             await self.cycle.run(controller, key)
 
     async def _execute(self, controller: Controller, key: Key, actions: Sequence[Action]) -> Mapping[ResourceKey, str]:
         """The Executor of the cycle: executes the actions in order, and records each as a step."""
-        self.about = f"{controller.kind.kind} {'/'.join(key)}"
         created: dict[ResourceKey, str] = {}
         for action in actions:
             before = await self.world.get(action.kind, key_of(action.obj)) if isinstance(action, Apply) else None

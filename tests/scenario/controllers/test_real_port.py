@@ -401,3 +401,54 @@ async def test_a_plan_waits_once_for_all_that_may_be_gone(real_port: RealPort) -
     _, _, stuck = await foreseen(world, real_port)
     assert all(f"web{number}" in str(stuck) for number in range(10))
     assert loop.time() - began < 10
+
+
+# An outage of a service that an object does not use.
+
+
+def outage(monkeypatch: pytest.MonkeyPatch, *types: str) -> Callable[[], None]:
+    """Lists of these types get 503 until the returned function is called."""
+    fetch, failing = Connection.fetch, set(types)
+
+    def answer(connection: Connection, what: str, since: str = "") -> list[CloudResource]:
+        if what in failing:
+            raise TransientCloudError(Reason.SERVER_ERROR, f"HTTP 503: list of {what}s")
+        return fetch(connection, what, since)
+
+    monkeypatch.setattr(Connection, "fetch", answer)
+    return failing.clear
+
+
+async def test_an_outage_of_cinder_does_not_affect_servers_without_volumes(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = await made()
+    outage(monkeypatch, "volume", "trunk")
+    await world.run(400)
+    assert world.told()[0] == "Ready"
+    world.server("other")
+    await world.run(60)
+    assert world.get("other")["status"]["ready"]
+    world.delete(KIND, "web")
+    await world.run(60)
+    assert world.there() == ["port other-0", "server other"]
+    assert not world.get()
+
+
+@pytest.mark.parametrize("recorded", [True, False], ids=["record", "marks"])
+@pytest.mark.parametrize("what", ["volume", "trunk"])
+async def test_an_outage_of_cinder_delays_the_deletion_of_a_server_that_may_have_volumes(
+    monkeypatch: pytest.MonkeyPatch, what: str, recorded: bool
+) -> None:
+    world = await made(**WHOLE)
+    await world.stop()
+    if not recorded:
+        world.cluster.put(KIND, {name: value for name, value in world.get().items() if name != "status"})
+    world = world.again()
+    end = outage(monkeypatch, what)
+    world.delete(KIND, "web")
+    await world.run(300)
+    assert world.get()
+    assert world.told()[0] == "ServerError"
+    end()
+    await world.settle()
+    assert world.there() == []
+    assert not world.get()

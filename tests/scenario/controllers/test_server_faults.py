@@ -14,7 +14,7 @@ from stackwright.core.openstack.resources import CREATED, SERVER_KEY, mark
 from support import openstack
 from tests.scenario.capi_world import killed_everywhere, lost_everywhere, unheard_everywhere
 from tests.scenario.faulty_clouds import TROUBLES
-from tests.scenario.server_world import ALL, IDENTITY, KIND, WHOLE, Servers, deleted_unheard, made
+from tests.scenario.server_world import ALL, IDENTITY, KIND, SPEC, WHOLE, Servers, deleted_unheard, made
 from tests.scenario.world import NAMESPACE
 
 pytestmark = pytest.mark.looptime
@@ -217,6 +217,53 @@ async def test_a_deletion_needs_the_record_or_marks_and_nothing_of_the_spec(mark
     world.delete(KIND, "web")
     await world.settle()
     await gone(world)
+
+
+async def taken_over(*fields: str, **spec: Any) -> Servers:
+    """A server that Cluster API Provider OpenStack created, without marks, and with its status: it has no names."""
+    world = await made(ports=[*SPEC["ports"], *SPEC["ports"]], **spec)
+    await world.stop()
+    for thing in world.clouds.all():
+        world.clouds.edit(thing, mark="")
+    obj, status = world.get(), world.status
+    resources = {field: [{"id": each["id"]} for each in status["resources"][field]] for field in fields}
+    status = {"resources": resources, "resolved": status["resolved"], "instanceID": status["instanceID"]}
+    meta = {name: value for name, value in obj["metadata"].items() if name not in ("annotations", "finalizers")}
+    world.cluster.put(KIND, {"metadata": meta, "spec": obj["spec"], "status": status})
+    return world
+
+
+@pytest.mark.parametrize(
+    ("fields", "spec"),
+    [(["ports"], {}), (["ports", "trunks", "volumes"], WHOLE), (["ports"], WHOLE), ([], WHOLE)],
+    ids=["ports", "all", "partial", "none"],
+)
+async def test_a_record_of_another_operator_is_that_of_the_same_resources(fields: list[str], spec: Any) -> None:
+    world = await taken_over(*fields, **spec)
+    before, calls = world.there(), len(world.clouds.calls)
+    ids = {thing.id for thing in world.clouds.all()}
+    await world.ready()
+    await world.run(600)
+    assert world.there() == before
+    assert {thing.id for thing in world.clouds.all()} == ids
+    assert {call.do for call in world.clouds.calls[calls:]} <= {"update"}
+    assert [each["name"] for each in world.status["resources"]["ports"]] == ["web-0", "web-1"]
+    world.delete(KIND, "web")
+    await world.settle()
+    await gone(world)
+
+
+async def test_nothing_is_created_for_the_server_of_another_operator() -> None:
+    world = await taken_over("ports", **WHOLE)
+    (root,) = [thing for thing in world.clouds.all("volume") if thing.name == "web-root"]
+    world.clouds.edit(root, name="other")
+    calls = len(world.clouds.calls)
+    await world.run(600)
+    assert world.clouds.calls[calls:] == []
+    reason, message = world.told()
+    assert reason == "BlockedInstanceNotFound"
+    assert message.startswith(f"status.instanceID is server {world.status['instanceID']}, which cannot be adopted: ")
+    assert message.endswith("it has no volume web-root; correct that, or delete this object")
 
 
 async def test_the_record_takes_precedence_over_marks() -> None:

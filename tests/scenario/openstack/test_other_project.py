@@ -1,4 +1,6 @@
-"""Credentials of another project than that of the resources: reported; nothing is created there or left behind."""
+"""Credentials of another project or region than that of the resources: reported; nothing is created there or left
+behind.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,13 @@ from tests.scenario.server_world import made
 from tests.scenario.world import NAMESPACE, World
 
 pytestmark = pytest.mark.looptime
-SAID = (
-    "spec.identityRef selects project other, but the resources of this object are in project project: "
-    "set credentials of that project"
-)
+# recorded project, that of the new credentials, and the message
+MOVES = [
+    ("project", "other", "project project: set credentials of that project"),
+    ("project@R1", "project", "project project@R1: set credentials of that project and region"),
+    ("project@R1", "project@R2", "project project@R1: set credentials of that project and region"),
+    ("project", "project@R2", "another region of project project: set credentials of that project and region"),
+]
 
 
 async def server() -> World:
@@ -46,6 +51,7 @@ EACH: list[tuple[Kind, str, Callable[[], Awaitable[World]]]] = [
     (SERVERS, "web", server), (CLUSTERS, "c", cluster), (POOLS, "p", pool),
 ]  # fmt: skip
 each = pytest.mark.parametrize(("kind", "name", "start"), EACH, ids=lambda it: getattr(it, "__name__", ""))
+moves = pytest.mark.parametrize(("was", "now", "said"), MOVES, ids=["project", "dropped", "region", "added"])
 
 
 def there_is(world: World, kind: Kind, name: str) -> Object | None:
@@ -61,7 +67,13 @@ def told(world: World, kind: Kind, name: str) -> tuple[str, str]:
     return str(entry.get("reason")), str(entry.get("message"))
 
 
-def lead_away(world: World) -> dict[tuple[str, str], CloudResource]:
+async def recorded(world: World, place: str) -> None:
+    """Name the region in the credentials, if any, until it is recorded."""
+    world.clouds.place = place
+    await world.run(120)
+
+
+def lead_away(world: World, place: str = "other") -> dict[tuple[str, str], CloudResource]:
     """Switch to a project with the resources that the specs name, and without ours. Returns the resources of the former
     project.
     """
@@ -70,12 +82,12 @@ def lead_away(world: World) -> dict[tuple[str, str], CloudResource]:
     world.clouds.things = {
         key: t for key, t in there.items() if key[1] not in ours and t.facts.get("security_group_id") not in ours
     }
-    world.clouds.place = "other"
+    world.clouds.place = place
     return there
 
 
-def lead_back(world: World, there: dict[tuple[str, str], CloudResource]) -> None:
-    world.clouds.things, world.clouds.place = there, "project"
+def lead_back(world: World, there: dict[tuple[str, str], CloudResource], place: str) -> None:
+    world.clouds.things, world.clouds.place = there, place
 
 
 def delete(world: World, kind: Kind, name: str) -> None:
@@ -85,15 +97,20 @@ def delete(world: World, kind: Kind, name: str) -> None:
 
 
 @each
-async def test_another_project_is_reported_and_nothing_is_created_there(kind: Kind, name: str, start: Any) -> None:
+@moves
+async def test_another_project_is_reported_and_nothing_is_created_there(
+    kind: Kind, name: str, start: Any, was: str, now: str, said: str
+) -> None:
     world = await start()
+    await recorded(world, was)
     before, calls = status(world, kind, name), len(world.clouds.calls)
-    assert before["project"] == "project"
-    there = lead_away(world)
+    assert before["project"] == was
+    there = lead_away(world, now)
     await world.run(600)
-    assert told(world, kind, name) == ("BlockedOtherProject", SAID)
+    text = f"spec.identityRef selects project {now}, but the resources of this object are in {said}"
+    assert told(world, kind, name) == ("BlockedOtherProject", text)
     assert len(world.clouds.calls) == calls
-    lead_back(world, there)
+    lead_back(world, there, was)
     await world.run(120)
     assert told(world, kind, name)[0] == "Ready"
     assert {**status(world, kind, name), "conditions": []} == {**before, "conditions": []}
@@ -101,18 +118,45 @@ async def test_another_project_is_reported_and_nothing_is_created_there(kind: Ki
 
 
 @each
-async def test_a_deletion_waits_until_the_resources_are_visible(kind: Kind, name: str, start: Any) -> None:
+@moves
+async def test_a_deletion_waits_until_the_resources_are_visible(
+    kind: Kind, name: str, start: Any, was: str, now: str, said: str
+) -> None:
     world = await start()
+    await recorded(world, was)
     ours = {key for key, thing in world.clouds.things.items() if thing.mark}
-    there = lead_away(world)
+    there = lead_away(world, now)
     delete(world, kind, name)
     await world.run(600)
     reason, message = told(world, kind, name)
     assert reason == "BlockedOtherProject"
-    assert message.startswith(SAID)
+    assert f"are in {said}" in message
     assert "keeps the resources in the cloud" in message
-    assert status(world, kind, name)["project"] == "project"
-    lead_back(world, there)
+    assert status(world, kind, name)["project"] == was
+    lead_back(world, there, was)
+    await world.run(300)
+    assert there_is(world, kind, name) is None
+    assert not ours & world.clouds.things.keys()
+
+
+@each
+async def test_a_region_that_is_added_is_recorded_if_the_resources_are_there(kind: Kind, name: str, start: Any) -> None:
+    world = await start()
+    before, calls = status(world, kind, name), len(world.clouds.calls)
+    await recorded(world, "project@R1")
+    assert told(world, kind, name)[0] == "Ready"
+    now = status(world, kind, name)
+    assert {**now, "conditions": []} == {**before, "conditions": [], "project": "project@R1"}
+    assert len(world.clouds.calls) == calls
+
+
+@each
+async def test_a_deletion_ends_after_a_region_was_added(kind: Kind, name: str, start: Any) -> None:
+    """Its last look finds none of the recorded resources, as in another region."""
+    world = await start()
+    ours = {key for key, thing in world.clouds.things.items() if thing.mark}
+    world.clouds.place = "project@R1"
+    delete(world, kind, name)
     await world.run(300)
     assert there_is(world, kind, name) is None
     assert not ours & world.clouds.things.keys()

@@ -15,7 +15,8 @@ from stackwright.api.meta import Kind
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.catalog import controllers
-from stackwright.controllers.infra.managed_resources import Owner, plan_removal
+from stackwright.controllers.infra.managed_resources import Owner
+from stackwright.controllers.infra.teardown import plan_removal
 from stackwright.core.controller import Controller
 from stackwright.core.objects import key_of
 from stackwright.core.openstack.calls import CloudCall

@@ -68,6 +68,14 @@ def test_every_end_to_end_test_belongs_to_the_core_or_to_one_pack() -> None:
     assert homes == declared | {packs.CORE}
 
 
+def test_the_functional_tests_that_rotate_belong_to_packs() -> None:
+    """`make functional` leaves this folder out."""
+    folder = "tests/functional/rotating"
+    elsewhere = {path for pack in packs.load() for path in pack.also}
+    assert elsewhere == {path.relative_to(ROOT).as_posix() for path in (ROOT / folder).glob("test_*.py")}
+    assert f"--ignore={folder} tests/functional\n" in (ROOT / "Makefile").read_text()
+
+
 def test_every_pack_names_existing_paths() -> None:
     nothing = [(pack.name, glob) for pack in packs.load() for glob in pack.paths if not any(ROOT.glob(glob))]
     assert nothing == []

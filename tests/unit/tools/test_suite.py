@@ -393,6 +393,61 @@ def test_packs_run_on_the_cloud_of_the_core_before_its_end_or_after_it(
     assert [name for name in steps.ran if name in ("unit", "core", "beside", "core_end", "after")] == ran
 
 
+@pytest.mark.parametrize(
+    ("limit", "ran", "omitted"),
+    [
+        (7.5, ["core", "beside", "core_end", "after"], ""),
+        (6.5, ["core", "beside", "core_end", "after"], ""),
+        (5.5, ["core", "core_end", "after"], "within 5.5 minutes: beside;"),
+        (0.5, ["core", "core_end"], "within 0.5 minutes: beside, after;"),
+    ],
+)
+def test_a_pack_that_would_end_after_the_limit_is_omitted_and_named(
+    started: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    limit: float,
+    ran: list[str],
+    omitted: str,
+) -> None:
+    steps = Steps()
+    monkeypatch.setattr(suite, "run", steps)
+    assert suite.whole((), PACKS, limit) == 0
+    assert [name for name in steps.ran if name in ("core", "beside", "core_end", "after")] == ran
+    said = capsys.readouterr().out
+    assert omitted in said and ("omitted" in said) is bool(omitted)
+
+
+def test_the_minutes_of_a_run_are_counted_from_its_beginning(
+    started: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = suite.Suite(limit=60)
+    assert all(map(made.has_time_for, PACKS))
+    made.began -= 58.5 * 60
+    assert [made.has_time_for(pack) for pack in PACKS] == [False, True]
+    made.began -= 60
+    assert [made.has_time_for(pack) for pack in PACKS] == [False, False]
+
+
+@pytest.mark.parametrize("is_built", [False, True])
+def test_a_pack_whose_kubernetes_must_be_compiled_is_not_chosen(
+    history: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], is_built: bool
+) -> None:
+    """A run on a machine without it would not end in time; `make e2e-all` takes it everywhere."""
+    declared = packs.PACKS / "one/pack.toml"
+    declared.write_text(declared.read_text().replace('"none"', '"oldest"'))
+    other = packs.PACKS / "two/pack.toml"
+    other.parent.mkdir()
+    other.write_text('minutes = 1\ncloud = "none"\npaths = ["docs/**"]\n')
+    monkeypatch.setattr(suite, "is_oldest_built", lambda: is_built)
+    chosen: list[list[str]] = []
+    monkeypatch.setattr(suite, "whole", lambda first, found, limit=0: chosen.append([pack.name for pack in found]) or 0)
+    suite.test()
+    suite.everything()
+    assert chosen == [["one", "two"] if is_built else ["two"], ["one", "two"]]
+    assert ("packs that take too long here: one" in capsys.readouterr().out) is not is_built
+
+
 def test_without_a_cloud_no_end_to_end_test_runs_and_the_run_fails(
     started: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -460,7 +515,7 @@ def test_a_run_fails_by_a_test_or_by_an_old_record(
 ) -> None:
     passed(git(history, "rev-parse", "HEAD"))
     codes = iter([0, 1, 0])
-    monkeypatch.setattr(suite, "whole", lambda first, chosen: next(codes))
+    monkeypatch.setattr(suite, "whole", lambda first, chosen, limit=0: next(codes))
     assert [verb(), verb()] == [0, 1]
     monkeypatch.setattr(packs, "MOST_COMMITS", 0)
     commit(history, "docs/1")
@@ -515,7 +570,7 @@ def test_style_and_types_precede_pure_and_functional_tests(
 ) -> None:
     """Of all tests, all cases of the pure ones."""
     asked: list[Sequence[str]] = []
-    monkeypatch.setattr(suite, "whole", lambda first, chosen: asked.append(first) or 0)
+    monkeypatch.setattr(suite, "whole", lambda first, chosen, limit=0: asked.append(first) or 0)
     assert verb() == 0
     assert [tuple(first) for first in asked] == [("lint", pure, "functional")]
 

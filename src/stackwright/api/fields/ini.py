@@ -9,6 +9,7 @@ from __future__ import annotations
 from stackwright.api.errors import NOT_SUPPORTED, name_of
 from stackwright.api.fields.lines import LINE, OPTION
 
+LINES = 5000  # of a text; the largest known one has some hundreds
 Sections = dict[str, dict[str, str | list[str]]]
 
 
@@ -17,6 +18,8 @@ def sections(text: str) -> Sections:
 
     The message never quotes a value, which may be a secret.
     """
+    if text.count("\n") > LINES:
+        raise ValueError(f"has more than {LINES} lines")
     found: Sections = {}
     here: dict[str, str | list[str]] | None = None
     section = option = ""
@@ -53,8 +56,9 @@ def _option(number: int, line: str) -> tuple[str, str]:
 
 
 def _together(where: str, before: str | list[str], value: str) -> list[str]:
-    values = [*(before if isinstance(before, list) else [before]), value]
-    if any(each.startswith("~") for each in values):  # because ~ removes an item in lists of chart values
+    values = before if isinstance(before, list) else [before]
+    values.append(value)
+    if values[0].startswith("~") or value.startswith("~"):  # because ~ removes an item in lists of chart values
         raise ValueError(f"{where}: ~ at the beginning of a repeated option {NOT_SUPPORTED}")
     return values
 

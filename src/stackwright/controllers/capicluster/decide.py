@@ -16,7 +16,15 @@ from stackwright.controllers.capicluster.leave import leave
 from stackwright.controllers.capicluster.objects import Wanted, attached, named_addresses, parts, wanted
 from stackwright.controllers.capicluster.observe import KIND, Observed
 from stackwright.controllers.capicluster.record import API, BASTION, SUBNET
-from stackwright.controllers.capicluster.stages import NETWORK_READY, ROUTER_READY, report, stage_of, stopped
+from stackwright.controllers.capicluster.stages import (
+    BASTION_READY,
+    ENDPOINT_READY,
+    NETWORK_READY,
+    ROUTER_READY,
+    report,
+    stage_of,
+    stopped,
+)
 from stackwright.controllers.infra.capi_pause import pausable
 from stackwright.controllers.infra.clusterapi import is_managed_elsewhere
 from stackwright.controllers.infra.drift import corrections, unmanaged_rules
@@ -25,8 +33,9 @@ from stackwright.controllers.infra.managed_resources import Owner, Progress, Rec
 from stackwright.controllers.infra.teardown import POLL
 from stackwright.core.conditions import blocked, copied, done, find, waiting
 from stackwright.core.objects import is_deleting
+from stackwright.core.openstack.calls import removals_apart
 from stackwright.core.openstack.resources import ResourceKey
-from stackwright.core.plan import Plan
+from stackwright.core.plan import Action, Plan, apart
 
 DRIFT = 60.0
 UNMARKED = {"description": ""}
@@ -60,14 +69,29 @@ def _make(seen: Observed) -> Plan:
     assert seen.cloud is not None
     assert seen.view is not None
     owner, want, record = Owner(seen.cloud, seen.identity), wanted(seen), record_of(seen.status)
+    found = plan_next(owner, list(parts(want)), record, seen.view)
+    api = _attach(seen, owner, found)
     if due := _released(seen, record):
         calls = tuple(owner.call("update", s, id=record[s], body=UNMARKED, why="kept for the user") for s in due)
         left = {key: id_ for key, id_ in record.items() if key not in due}
-        return report(seen, (waiting(stage_of(due[0]), "Removing our mark", "Applying"),), calls, 0.0, **written(left))
-    found = plan_next(owner, list(parts(want)), record, seen.view)
+        stage = waiting(stage_of(due[0]), "Removing our mark", "Applying")
+        return report(seen, (stage,), (*calls, *api), 0.0, **written(left))
     if found.missing:
-        return _lost(seen, found)
-    return _running(seen, owner, want, found) if found.complete else _progress(seen, want, found)
+        return _lost(seen, found, api)
+    return _running(seen, owner, want, found, api) if found.complete else _progress(seen, want, found, api)
+
+
+def _attach(seen: Observed, owner: Owner, found: Progress) -> tuple[Action, ...]:
+    """Attaches the API's floating IP to a ready machine, which waits for no other resource of the cluster."""
+    status = _known(seen, found)
+    if endpoint.held(seen, status):
+        return ()
+    return apart(ENDPOINT_READY, endpoint.attach_endpoint(seen, owner, status))
+
+
+def _known(seen: Observed, found: Progress) -> dict[str, Any]:
+    """The status with the present facts of the resources."""
+    return {**stages.FIELDS, **seen.status, **stages.facts(seen, found)}
 
 
 def _released(seen: Observed, record: Record) -> list[ResourceKey]:
@@ -78,7 +102,7 @@ def _released(seen: Observed, record: Record) -> list[ResourceKey]:
     return [key for key, thing in things.items() if thing and thing.facts.get("floating_ip_address") in named]
 
 
-def _progress(seen: Observed, want: Wanted, found: Progress) -> Plan:
+def _progress(seen: Observed, want: Wanted, found: Progress, api: tuple[Action, ...]) -> Plan:
     if found.calls:
         (what, name), doing = found.calls[0].resource_key, "Creating" if found.calls[0].do == "create" else "Deleting"
         stage = waiting(stage_of((what, name)), f"{doing} {what} {name}", "Applying")
@@ -86,10 +110,11 @@ def _progress(seen: Observed, want: Wanted, found: Progress) -> Plan:
         first = next((part.resource_key for part in parts(want) if part.resource_key not in found.record), SUBNET)
         blocks = blocked(stage_of(first), "ResourceAmbiguous", found.note)
         stage = blocks if found.originals else waiting(stage_of(first), found.wait)
-    return report(seen, stopped(stage), found.calls, 0.0 if found.calls else POLL, **written(found.record))
+    calls = removals_apart(stage.type, found.calls)
+    return report(seen, stopped(stage), (*calls, *api), 0.0 if found.calls else POLL, **written(found.record))
 
 
-def _lost(seen: Observed, found: Progress) -> Plan:
+def _lost(seen: Observed, found: Progress, api: tuple[Action, ...]) -> Plan:
     """Recreates lost rules always, because they are only configuration, other resources if spec.recreatePolicy
     allows it.
     """
@@ -97,41 +122,44 @@ def _lost(seen: Observed, found: Progress) -> Plan:
     if not things or seen.spec.get("recreatePolicy") == "Always":
         left = {key: id_ for key, id_ in found.record.items() if key not in found.missing}
         stage = waiting(stage_of(found.missing[0]), "Recreating resources that another client deleted", "Applying")
-        return report(seen, (stage,), requeue=0.0, **written(left))
+        return report(seen, (stage,), api, 0.0, **written(left))
     names = ", ".join(f"{what} {name}" for what, name in things)
     text = f"Another client deleted {names}; set spec.recreatePolicy to Always to recreate it"
     stage = blocked(stage_of(things[0]), "ResourceNotFound", f"{text}, or delete this object")
-    return report(seen, (stage,), requeue=DRIFT, ready=False)
+    return report(seen, (stage,), api, DRIFT, ready=False)
 
 
-def _running(seen: Observed, owner: Owner, want: Wanted, found: Progress) -> Plan:
+def _running(seen: Observed, owner: Owner, want: Wanted, found: Progress, api: tuple[Action, ...]) -> Plan:
     assert seen.view is not None
-    status = {**stages.FIELDS, **seen.status, **stages.facts(seen, found)}
+    status = _known(seen, found)
+    rules = set_back(seen.obj, unmanaged_rules(owner, found, seen.view), stage_of)
     if attach := attached(owner, want, found):
         stage = waiting(ROUTER_READY, "Attaching the subnet to the router", "Applying")
         asked = find(seen.obj, ROUTER_READY)
         requeue = POLL if asked and copied(asked) == stage else 0.0  # the last request may not have changed the port
-        return report(seen, stopped(stage), attach, requeue, **written(found.record), **_given(status))
+        actions = (*apart(ROUTER_READY, attach), *api, *rules)
+        return report(seen, stopped(stage), actions, requeue, **written(found.record), **_given(status))
     held = endpoint.held(seen, status)
     where = endpoint.endpoint(seen, status, held)
-    api, before = endpoint.stage(seen, status, where, want.lost, held), bastion(seen, owner, status)
+    stage, before = endpoint.stage(seen, status, where, want.lost, held), bastion(seen, owner, status)
     if held:
         status = {**status, "apiServerFloatingIP": {}}
     provisioned = bool(where) or bool((seen.status.get("initialization") or {}).get("provisioned"))
     actions = (
-        *endpoint.written_endpoint(seen, where),
-        *set_back(seen.obj, (*corrections(owner, parts(want), found), *unmanaged_rules(owner, found, seen.view))),
-        *before.actions,
-        *endpoint.attach_endpoint(seen, owner, status),
+        *api,
+        *apart(ENDPOINT_READY, endpoint.written_endpoint(seen, where)),
+        *rules,
+        *set_back(seen.obj, corrections(owner, parts(want), found), stage_of),
+        *apart(BASTION_READY, before.actions),
     )
     return report(
         seen,
-        (done(NETWORK_READY, found.note), *(done(type_) for type_ in stages.STAGES[1:3]), api, before.condition),
+        (done(NETWORK_READY, found.note), *(done(type_) for type_ in stages.STAGES[1:3]), stage, before.condition),
         actions,
-        DRIFT if api.status and before.condition.status else POLL,
+        DRIFT if stage.status and before.condition.status else POLL,
         **written(found.record),
         **_given(status),
-        ready=bool(api.status),
+        ready=bool(stage.status),
         initialization={"provisioned": True} if provisioned else {},
         controlPlaneEndpoint=where,
         bastion=dict(before.status),

@@ -10,11 +10,11 @@ from stackwright.controllers.floatingippool.objects import claim_status, ip_addr
 from stackwright.controllers.floatingippool.observe import KIND, Observed
 from stackwright.controllers.infra.clusterapi import ADDRESS
 from stackwright.controllers.infra.server_template import SERVER_KIND
-from stackwright.core.conditions import READY, done, waiting
+from stackwright.core.conditions import READY, Condition, done, waiting, waiting_for
 from stackwright.core.objects import OWNER, is_deleting, key_of, label
 from stackwright.core.plan import Action, Apply, Delete, Key, Object
 
-MAX_REACHED = "MaxIPsReached"
+MAX_REACHED, NAME_TAKEN = "MaxIPsReached", "NameTaken"
 
 
 def allowed(seen: Observed) -> list[Object]:
@@ -36,6 +36,12 @@ def _room(seen: Observed) -> int:
 def exhausted(seen: Observed) -> str:
     name = seen.obj["metadata"]["name"]
     return f"All addresses that spec.maxIPs of {KIND.kind} {name} allows ({seen.spec['maxIPs']}) are claimed"
+
+
+def name_taken(seen: Observed, name: str) -> Condition:
+    """The wait for an IPAddress of another pool, which that pool deletes when its claim was replaced."""
+    what = f"an earlier {ADDRESS.kind} {name} of {seen.foreign[name]}"
+    return waiting_for(READY, what, reason=NAME_TAKEN, gone=True)
 
 
 def servable(seen: Observed) -> list[Object]:
@@ -95,8 +101,10 @@ def updates(seen: Observed, due: Mapping[Any, str]) -> tuple[Action, ...]:
         name = claim["metadata"]["name"]
         if address := due.get(key_of(claim)):
             actions.append(Apply(ADDRESS, ip_address(seen, claim, address), "claimed"))
-        if address or name in served:
+        elif name in served:  # the claim names only an IPAddress that exists
             actions += claim_status(claim, done(READY, "", "Ready"), seen.now, name)
+        elif name in seen.foreign:
+            actions += claim_status(claim, name_taken(seen, name), seen.now)
         elif key_of(claim) in unserved:
             actions += claim_status(claim, waiting(READY, exhausted(seen), MAX_REACHED), seen.now)
     return tuple(actions)

@@ -8,6 +8,7 @@ oldest claims: first the user's, then the pool's own, then new ones, which are c
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -18,6 +19,7 @@ from stackwright.controllers.floatingippool.assignment import (
     beyond,
     deleted_duplicates,
     exhausted,
+    name_taken,
     servable,
     updates,
 )
@@ -32,9 +34,9 @@ from stackwright.controllers.infra.managed_resources import Owner, Progress, pla
 from stackwright.controllers.infra.report import keeping
 from stackwright.core.conditions import Condition, blocked, done, waiting
 from stackwright.core.objects import is_deleting
-from stackwright.core.openstack.calls import CloudCall
+from stackwright.core.openstack.calls import CloudCall, removals_apart
 from stackwright.core.openstack.resources import ResourceKey
-from stackwright.core.plan import Action, Apply, Plan
+from stackwright.core.plan import Action, Apply, Plan, apart
 
 ADDRESSES = "AddressesReady"
 POLL = 10.0  # seconds; claims are polled, not watched
@@ -74,7 +76,7 @@ def _serve(seen: Observed) -> Plan:
     assert seen.cloud is not None
     assert seen.view is not None
     if "floating-ip" in seen.view.unseen:
-        return Plan(updates(seen, {}), requeue=POLL)  # as often as claims are polled
+        return Plan(apart(ADDRESSES, updates(seen, {})), requeue=POLL)  # as often as claims are polled
     recorded = record_of(seen.status)
     new = adoptable(seen, recorded, seen.view)
     has = inventory(seen, {**recorded, **dict(islice(new.items(), _space(seen, recorded)))})
@@ -85,7 +87,8 @@ def _serve(seen: Observed) -> Plan:
     futile = _futile(seen, has) if lacking else ""
     parts = [part(key, seen) for key in kept(seen, has, used, lacking and not futile)]
     found = plan_next(Owner(seen.cloud, seen.identity), parts, has.record, seen.view)
-    actions = (*updates(seen, due), *deleted_duplicates(seen, has), *found.calls)
+    calls = removals_apart(ADDRESSES, found.calls)
+    actions = (*calls, *apart(ADDRESSES, (*updates(seen, due), *deleted_duplicates(seen, has))))
     claimed = {str(each["spec"]["address"]) for each in seen.addresses}
     lost = sorted(claimed - set(seen.found.given) - set(has.keys)) if seen.view.settled else []
     unusable = {*(seen.spec.get("preAllocatedFloatingIPs") or ())} - {*free, *used}
@@ -139,4 +142,6 @@ def _stage(seen: Observed, found: Progress, lost: list[str], futile: str, unused
         return blocked(ADDRESSES, "AddressesOfNoUse", futile)
     if names:
         return waiting(ADDRESSES, f"{exhausted(seen)}; not served: {names}", MAX_REACHED)
+    if seen.foreign:
+        return replace(name_taken(seen, min(seen.foreign)), type=ADDRESSES)
     return done(ADDRESSES, "; ".join(filter(None, (unused, found.note))))

@@ -44,6 +44,7 @@ class Observed(ReferencesObservation):
     doubled names of this pool's IPAddresses with the same address as an older IPAddress of the namespace, for example
             because two pools that share a user's floating IP assigned it at the same time
     held    names of claims and IPAddresses of paused clusters
+    foreign name of a claim → pool of the IPAddress that has its name and is not of this pool
     ports   name of a claim → recorded port ids of its server; empty if no claim needs them
     """
 
@@ -52,6 +53,7 @@ class Observed(ReferencesObservation):
     taken: frozenset[str] = frozenset()
     doubled: frozenset[str] = frozenset()
     held: frozenset[str] = frozenset()
+    foreign: Mapping[str, str] = field(default_factory=dict)
     ports: Mapping[str, frozenset[str]] = field(default_factory=dict)
     found: Found = field(default_factory=lambda: Found({}, {}))
 
@@ -59,7 +61,7 @@ class Observed(ReferencesObservation):
     def waiting(self) -> list[Object]:
         """Claims without an address, the oldest first."""
         served = {each["metadata"]["name"] for each in self.addresses}
-        others = served | self.held
+        others = served | self.held | self.foreign.keys()
         new = [c for c in self.claims or () if c["metadata"]["name"] not in others and not is_deleting(c)]
         return sorted(new, key=_age)
 
@@ -77,11 +79,18 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
         seen = replace(seen, claims=_of_pool(claims, key[1]), addresses=_of_pool(every, key[1]), taken=taken)
         seen = replace(seen, doubled=_doubled(every) & {each["metadata"]["name"] for each in seen.addresses})
         seen = replace(seen, held=await _held(reader, (*(seen.claims or ()), *seen.addresses)))
+        seen = replace(seen, foreign=_foreign(every, seen))
         seen = replace(
             seen, ports=_ports(await reader.list(SERVER_KIND, key[0])) if seen.waiting or seen.doubled else {}
         )
     steps = (resolving(clouds, _resolve), viewing(clouds, _asker, record_of))
     return await observe_cloud(seen, clouds, reader, NAME, *steps)
+
+
+def _foreign(addresses: Iterable[Object], seen: Observed) -> dict[str, str]:
+    pools = {each["metadata"]["name"]: each["spec"].get("poolRef") or {} for each in addresses}
+    unserved = (claim["metadata"]["name"] for claim in seen.waiting)
+    return {name: f"{pools[name].get('kind')} {pools[name].get('name')}" for name in unserved if name in pools}
 
 
 def _doubled(addresses: Iterable[Object]) -> frozenset[str]:

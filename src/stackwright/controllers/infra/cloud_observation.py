@@ -82,27 +82,44 @@ S = TypeVar("S", bound=CloudObservation)
 
 
 def with_view(seen: S, view: ProjectView, record: Mapping[Any, Any]) -> S:
-    """Add the view of the project, or BlockedOtherProject if the credentials are for another project than the record's.
+    """Add the view of the project, or BlockedOtherProject if the resources of the record are in another one.
 
-    In another project all recorded resources would seem deleted; they would be created again or left behind.
+    In another project or region all recorded resources would seem deleted; they would be created again or left behind.
     """
     was = str(seen.status.get("project") or "")
-    if record and was and view.place and _elsewhere(was, view.place):
-        text = f"spec.identityRef selects project {view.place}, but the resources of this object are in project {was}"
-        return with_error(seen, TerminalCloudError(Reason.OTHER_PROJECT, f"{text}: set credentials of that project"))
+    if record and was and view.place and (there := _elsewhere(was, view, record)):
+        text = f"spec.identityRef selects project {view.place}, but the resources of this object are in {there}"
+        return with_error(seen, TerminalCloudError(Reason.OTHER_PROJECT, text))
     return replace(seen, view=view)
 
 
-def _elsewhere(one: str, other: str) -> bool:
-    """Whether two projects with regions differ; a missing region matches any, because credentials need not name it."""
-    (project, _, region), (same, _, there) = one.partition("@"), other.partition("@")
-    return project != same or bool(region and there and region != there)
+def _elsewhere(was: str, view: ProjectView, record: Mapping[Any, Any]) -> str:
+    """Where the resources are and what to do, if they are not in the project and region of the view; otherwise empty.
+
+    Without a region, credentials select any region of the catalog, so a recorded region must be named. A record without
+    a region is in the named one unless none of its resources is there.
+    """
+    (project, _, region), (same, _, now) = was.partition("@"), view.place.partition("@")
+    if project != same:
+        return f"project {was}: set credentials of that project"
+    if region != now and (region or (view.certain and not _contains(view, record))):
+        return f"{'' if region else 'another region of '}project {was}: set credentials of that project and region"
+    return ""
+
+
+def _contains(view: ProjectView, record: Mapping[Any, Any]) -> bool:
+    return any(view.get(key, id_) for key, id_ in record.items())
 
 
 def project(seen: CloudObservation, record: Mapping[Any, Any]) -> str:
-    """The project that contains, or will contain, the resources; for the status."""
-    was = str(seen.status.get("project") or "")
-    return was if record and was else (seen.view.place if seen.view else "") or was
+    """The project that contains, or will contain, the resources; for the status.
+
+    A region that is named later is recorded when one of the resources is found there.
+    """
+    was, view = str(seen.status.get("project") or ""), seen.view
+    if view is None or not view.place or (record and was and not _contains(view, record)):
+        return was
+    return view.place
 
 
 def with_error(seen: S, error: TransientCloudError | TerminalCloudError) -> S:

@@ -6,13 +6,14 @@ group, because these grant access.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from stackwright.controllers.infra.managed_resources import DesiredResource, Owner, Progress
 from stackwright.core.openstack.calls import CloudCall, limit_deletions
 from stackwright.core.openstack.resource_types import TYPES
-from stackwright.core.openstack.resources import CloudResource, ProjectView, marked_by
+from stackwright.core.openstack.resources import CloudResource, ProjectView, ResourceKey, marked_by
 from stackwright.core.plan import Action, Object, Warn
 
 
@@ -37,8 +38,11 @@ def unmanaged_rules(owner: Owner, found: Progress, view: ProjectView) -> Iterato
         yield owner.call("delete", (thing.what, thing.id), id=thing.id, why="not in the spec")
 
 
-def with_event(obj: Object, calls: tuple[CloudCall, ...]) -> tuple[Action, ...]:
-    """The calls, and an Event on the object for those calls that one plan executes."""
+def with_event(obj: Object, found: Iterable[CloudCall], stage_of: Callable[[ResourceKey], str]) -> tuple[Action, ...]:
+    """The calls with the stages that report their failures, and an Event on the object for those calls that one plan
+    executes.
+    """
+    calls = [replace(call, stage=stage_of(call.resource_key)) for call in found]
     if not calls:
         return ()
     what = "; ".join(

@@ -1,29 +1,28 @@
-"""The next step of creating or deleting the OpenStack resources of an object. Pure.
+"""The next step of creating the OpenStack resources of an object. Pure.
 
 All kinds with OpenStack resources use it. Each resource has a key. A step either records resources that exist already
-or creates one resource, whose id is in the status before the next step begins. Deletion needs no spec: it only uses
-the record and the marks, and never creates anything.
+or creates one resource, whose id is in the status before the next step begins. The module `teardown` deletes them.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from stackwright.core.conditions import Wait
 from stackwright.core.openstack.calls import DUPLICATE, CloudCall, PendingId
-from stackwright.core.openstack.resource_types import TYPES, deletion_order
+from stackwright.core.openstack.duplicates import is_ambiguous, is_kept
+from stackwright.core.openstack.errors import Reason
+from stackwright.core.openstack.resource_types import TYPES
 from stackwright.core.openstack.resources import (
     ANSWERED,
-    CREATED,
+    SERVER_KEY,
     CloudRef,
     CloudResource,
     ProjectView,
     ResourceKey,
     mark,
-    marked_by,
 )
 from stackwright.core.plan import Key
 
@@ -31,7 +30,6 @@ Record = Mapping[ResourceKey, str]
 Others = Sequence[
     tuple[ResourceKey, CloudResource, bool]
 ]  # key, another resource with its mark, whether it is kept because it may not be a duplicate
-TWICE = 300.0  # seconds; maximum difference of the creation times of a resource and its duplicate
 
 
 def is_gone(thing: CloudResource) -> bool:
@@ -78,6 +76,7 @@ class Progress:
     missing    keys whose recorded resource no longer exists; they are still in the record
     existing   key → resource, for all recorded resources that exist
     wait       why nothing can be created yet although a resource is missing
+    reason     reason of the condition, if a user must end the wait
     waits_for  the resources whose deletion the step waits for
     ambiguous  volumes of which exactly one is ours but it is unknown which; the step waits for a user to resolve this
     copies     volumes that remain after deletion, as they may be others' copies; before, those that hold their own id
@@ -90,6 +89,7 @@ class Progress:
     missing: tuple[ResourceKey, ...] = ()
     existing: Mapping[ResourceKey, CloudResource] = field(default_factory=dict)
     wait: str = ""
+    reason: str = ""
     waits_for: Wait | None = None
     ambiguous: tuple[CloudResource, ...] = ()
     copies: tuple[CloudResource, ...] = ()
@@ -118,7 +118,7 @@ def plan_next(owner: Owner, parts: Sequence[DesiredResource], record: Record, vi
         if (thing := view.get(key, id_)) is not None and not is_gone(thing):
             existing[key] = thing
     missing = tuple(key for key in record if key not in existing and key[0] not in view.unseen)
-    others = _others(owner, record, view)
+    others = others_of(owner, record, view)
     wanted = {part.resource_key for part in parts}
     if view.settled:
         copied = {key for key, thing, is_kept in others if is_kept and TYPES[thing.what].copied}
@@ -130,13 +130,13 @@ def plan_next(owner: Owner, parts: Sequence[DesiredResource], record: Record, vi
         if part.resource_key not in known and (
             found := [t for t in view.marked(owner.uid, part.resource_key) if _fits(t, part, known)]
         ):
-            if _ambiguous(found):
+            if is_ambiguous(found):
                 ambiguous += tuple(found)
             else:
                 known[part.resource_key], existing[part.resource_key] = found[0].id, found[0]
     if missing and not view.certain:
-        return Progress(known, existing=existing, wait="Checking that no resource is missing")
-    twins = _twins(owner, [(s, t, is_kept and (s in wanted or TYPES[t.what].copied)) for s, t, is_kept in others])
+        return uncertain(Progress(known, existing=existing, wait="Checking that no resource is missing"), record, view)
+    twins = twins_of(owner, [(s, t, is_kept and (s in wanted or TYPES[t.what].copied)) for s, t, is_kept in others])
     originals = tuple(t for s, t, is_kept in others if is_kept and s in wanted and not TYPES[t.what].copied)
     if missing or twins:
         return Progress(known, twins, missing, existing)
@@ -148,7 +148,8 @@ def plan_next(owner: Owner, parts: Sequence[DesiredResource], record: Record, vi
         if part.resource_key in known:
             continue
         if not view.certain:
-            return Progress(known, existing=existing, wait="Checking for resources of earlier requests")
+            unsure = Progress(known, existing=existing, wait="Checking for resources of earlier requests")
+            return uncertain(unsure, record, view)
         if originals:
             unclear = Progress(known, existing=existing, originals=originals)
             return replace(unclear, wait=unclear.note)
@@ -182,111 +183,48 @@ def _surplus(
     """Deletions of recorded resources that are no longer a part, newest first. They stay in the record until gone.
 
     A resource that is also a part under another key, such as a rule in a new notation, is kept and only its old key
-    leaves the record.
+    leaves the record. A port that the recorded server uses is kept in the record unless its mark proves that it was
+    created under its key: a status that another operator or an older one wrote may name it otherwise.
     """
     wanted = {part.resource_key for part in parts}
     kept = {(key[0], id_) for key, id_ in known.items() if key in wanted}
     for key in [key for key, id_ in known.items() if key not in wanted and (key[0], id_) in kept]:
         del known[key]
-    due = [key for key in reversed(known) if key not in wanted]
-    calls = (remove(owner, key, existing[key]) for key in due if key in existing)
+    due = [(key, existing[key]) for key in reversed(known) if key not in wanted and key in existing]
+    server = known.get(SERVER_KEY, "")
+    calls = (
+        remove(owner, key, thing)
+        for key, thing in due
+        if not server or thing.facts.get("device_id") != server or thing.mark == mark(owner.uid, key)
+    )
     return tuple(call for call in calls if call is not None)
 
 
-def _twins(owner: Owner, others: Others) -> tuple[CloudCall, ...]:
+def twins_of(owner: Owner, others: Others) -> tuple[CloudCall, ...]:
     """Deletions of duplicates, which exist because a create request succeeded although it seemed to fail."""
     calls = (remove(owner, key, thing, DUPLICATE) for key, thing, is_kept in others if not is_kept)
     return tuple(call for call in calls if call is not None)
 
 
-def _others(owner: Owner, record: Record, view: ProjectView) -> Others:
-    """Resources with the mark of a key for which another resource is recorded, and whether to keep each of them.
-
-    A volume is kept if it may be a copy by another client, any other resource if it may be the original.
-    """
+def others_of(owner: Owner, record: Record, view: ProjectView) -> Others:
+    """Resources with the mark of a key for which another resource is recorded, and whether to keep each of them."""
     wanted = {mark(owner.uid, key): (key, view.get(key, id_)) for key, id_ in record.items()}
     found = []
     for thing in view.things:
         key, ours = wanted.get(thing.mark, (None, None))
         if key and record[key] != thing.id and not is_gone(thing):
-            found.append((key, thing, (_is_copy if TYPES[thing.what].copied else _is_original)(thing, ours)))
+            found.append((key, thing, is_kept(thing, ours)))
     return found
 
 
-def _is_original(thing: CloudResource, ours: CloudResource | None) -> bool:
-    """Whether a resource may be the original, and the recorded one a second one that a restored object created.
-
-    A repeated create request leaves a resource that is not in use, and that was created within TWICE seconds of the
-    recorded one. If it is unknown whether it is in use, the older one may be.
-    """
-    if ours is None or _is_used(thing) or _made_apart(thing, ours):
-        return True
-    used = TYPES[thing.what].used
-    return not (used and thing.facts.keys() >= set(used)) and thing.facts[CREATED] < ours.facts[CREATED]
-
-
-def _is_used(thing: CloudResource) -> bool:
-    return any(thing.facts.get(field) for field in TYPES[thing.what].used)
-
-
-def _is_copy(volume: CloudResource, ours: CloudResource | None) -> bool:
-    """Whether a volume may be a copy by another client: a copy may include the metadata with our mark.
-
-    If the metadata of a volume contains its own id, a copy contains that id too and is treated as unmarked. A duplicate
-    of such a volume has no id in its metadata, was created within TWICE seconds of it and is unattached. If it is
-    unclear who owns a volume, it is treated as a copy and kept.
-    """
-    if ours is None or not ours.facts.get(ANSWERED) or volume.facts.get(ANSWERED) or _is_used(volume):
-        return True
-    return _made_apart(volume, ours)
-
-
-def _made_apart(one: CloudResource, other: CloudResource) -> bool:
-    """Whether the creation times are unknown or too different for one create request and its repetition."""
-    made, known = one.facts.get(CREATED), other.facts.get(CREATED)
-    return made is None or known is None or abs(made - known) > TWICE
-
-
-def _ambiguous(found: Sequence[CloudResource]) -> bool:
-    """Whether exactly one of these volumes with one mark is ours but unknown; sorted as by `ProjectView.marked`."""
-    return len(found) > 1 and TYPES[found[0].what].copied and not found[0].facts.get(ANSWERED)
-
-
-def plan_removal(owner: Owner, record: Record, view: ProjectView) -> Progress:
-    """The next step of deleting all recorded or marked resources, by type in the order of `deletion_order`.
-
-    Duplicates are deleted before the recorded resource, and copies of volumes by other clients are kept. The record is
-    kept until then, because it distinguishes them. Without a record, all volumes that share a mark are kept: deleting
-    them would delete ours and every copy.
-    """
-    others = _others(owner, record, view)
-    if twins := _twins(owner, others):
-        return _until_gone(record, twins, "duplicates")
-    kept_for = {(t.what, t.id): key for key, t, is_kept in others if is_kept and TYPES[t.what].copied}
-    copies, copied = kept_for.keys() | _several(owner, record, view), set(kept_for.values())
-    names = {(key[0], id_): key for key, id_ in record.items()}
-    found = {(t.what, t.id): t for t in view.things if not is_gone(t)}
-    left = {key: t for key, t in found.items() if key in names or (marked_by(t, owner.uid) and key not in copies)}
-    kept = {key: id_ for key, id_ in record.items() if (key[0], id_) in left or key in copied or not view.certain}
-    for what in deletion_order():
-        if due := [thing for thing in left.values() if thing.what == what]:
-            calls = (remove(owner, names.get((what, t.id), (what, t.name)), t) for t in due)
-            return _until_gone(kept, tuple(call for call in calls if call is not None), _named(due))
-    remaining = tuple(thing for key, thing in found.items() if key in copies)
-    return Progress(kept, wait="" if view.certain else "Checking for remaining resources", copies=remaining)
-
-
-def _until_gone(record: Record, calls: tuple[CloudCall, ...], what: str) -> Progress:
-    wait = Wait(what, gone=True)
-    return Progress(record, calls, wait=f"Waiting for {wait}", waits_for=wait)
-
-
-def _several(owner: Owner, record: Record, view: ProjectView) -> set[tuple[str, str]]:
-    """Volumes that share a mark without a record; one of them is ours."""
-    known = {mark(owner.uid, key) for key in record}
-    copied = [t for t in view.things if TYPES[t.what].copied]
-    marks = Counter(t.mark for t in copied if marked_by(t, owner.uid))
-    return {(t.what, t.id) for t in copied if marks[t.mark] > 1 and t.mark not in known}
+def uncertain(checking: Progress, record: Record, view: ProjectView) -> Progress:
+    """A wait for lists; if the cloud lacks the API of recorded resources, it names them, and a user must end it."""
+    if not view.lacking:
+        return checking
+    apis = ", ".join(f"{what}s (service {service})" for what, service in sorted(view.lacking.items()))
+    ids = ", ".join(f"{what} {id_}" for (what, _), id_ in record.items() if what in view.lacking)
+    text = f"The cloud lacks the API of {apis}, which is needed for {ids}: restore it"
+    return replace(checking, wait=text, reason=f"Blocked{Reason.SERVICE_MISSING}")
 
 
 def remove(owner: Owner, key: ResourceKey, thing: CloudResource, why: str = "") -> CloudCall | None:
@@ -294,7 +232,3 @@ def remove(owner: Owner, key: ResourceKey, thing: CloudResource, why: str = "") 
     if str(thing.facts.get("task_state") or thing.state).lower() in ("deleting", "soft-deleting"):
         return None
     return owner.call("delete", key, id=thing.id, why=why)
-
-
-def _named(things: list[CloudResource]) -> str:
-    return ", ".join(f"{thing.what} {thing.name or thing.id}" for thing in things)

@@ -29,7 +29,7 @@ from stackwright.core.conditions import (
     waiting_for,
 )
 from stackwright.core.objects import belongs, completed, has_finalizer, is_deleting, key_of
-from stackwright.core.plan import Action, Apply, Delete, Finalizer, Object, Plan, Warn
+from stackwright.core.plan import Action, Apply, Delete, Finalizer, Object, Plan, Warn, apart
 
 FIELDS = {
     "ready": False,
@@ -86,12 +86,12 @@ def _mirror(seen: Observed, server: Object) -> Plan:
         way = "delete that OpenStackServer, or this object"
         return _report(seen, blocked(INSTANCE, "ProviderIDMismatch", f"{text}; {way}"), ready=False)
     named = {"providerID": provider_id(seen, status["instanceID"])} if active and not known else {}
-    actions = (*adopted(server, seen.obj), *_changes(seen, server), *completed(KIND, seen.obj, named))
+    changes = apart(INSTANCE, (*adopted(server, seen.obj), *_changes(seen, server)))
     fields = {name: status.get(name) or FIELDS[name] for name in ("instanceID", "instanceState", "addresses")}
     zone = server["spec"].get("availabilityZone") or ""
     provisioned = ready or bool((seen.status.get("initialization") or {}).get("provisioned"))
     return Plan(
-        actions,
+        (*completed(KIND, seen.obj, named), *changes),
         _conditions(server),
         {
             **fields,

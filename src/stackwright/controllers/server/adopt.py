@@ -1,8 +1,9 @@
-"""Adopts the server of a machine with a providerID if the object has no record of it. Pure.
+"""Adopts the server of a machine with a providerID if the object has no record of it, and what a record lacks. Pure.
 
 A marked resource takes precedence. An unmarked server, as another provider created it, is adopted if it matches the
-wanted one: same name, same flavor, and all ports, trunks and volumes with the names from the spec. It is not adopted
-with credentials from an OpenStackClusterIdentity, because another namespace that shares the project may own it.
+wanted one: same name, same flavor, and all ports, trunks and volumes with the names from the spec. The record of such
+a server may lack some of these: Cluster API Provider OpenStack records only ports. A server without a record is not
+adopted with credentials from an OpenStackClusterIdentity, because another namespace that shares the project may own it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from stackwright.controllers.infra.managed_resources import DesiredResource
+from stackwright.controllers.infra.managed_resources import DesiredResource, Record
 from stackwright.controllers.infra.references import Answers
 from stackwright.core.openstack.clouds import Query, query
 from stackwright.core.openstack.resources import SERVER_KEY, CloudResource, ResourceKey
@@ -21,7 +22,7 @@ SHARED = "it has no mark of this object, and its project is shared with other na
 
 @dataclass(frozen=True)
 class Adoption:
-    """record   the server and all its resources; empty if it is not adopted
+    """record   the server and all its resources; empty if they are not adopted
     problem  why the server is not adopted
     """
 
@@ -31,7 +32,12 @@ class Adoption:
 
 
 def adopt(
-    name: str, spec: Mapping[str, Any], parts: Sequence[DesiredResource], server: CloudResource, answers: Answers
+    name: str,
+    spec: Mapping[str, Any],
+    parts: Sequence[DesiredResource],
+    server: CloudResource,
+    record: Record,
+    answers: Answers,
 ) -> Adoption:
     if server.mark:
         return Adoption(problem="it has the mark of another object")
@@ -43,11 +49,11 @@ def adopt(
     asks = {
         part.resource_key: _question(name, part.resource_key, server.id)
         for part in parts
-        if part.resource_key != SERVER_KEY
+        if part.resource_key != SERVER_KEY and part.resource_key not in record
     }
     if missing := tuple(asked for asked in asks.values() if asked not in answers):
         return Adoption(missing=missing)
-    found: dict[ResourceKey, str] = {}
+    found: dict[ResourceKey, str] = dict(record)
     for key, asked in asks.items():
         port = found.get(("port", key[1]), "")
         there = [thing.id for thing in answers[asked] if _is_of(thing, server, port)]

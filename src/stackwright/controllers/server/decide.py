@@ -21,17 +21,18 @@ from stackwright.controllers.infra.server_template import INSTANCE
 from stackwright.controllers.infra.teardown import POLL, tear_down
 from stackwright.controllers.server.objects import parts
 from stackwright.controllers.server.observe import KIND, Observed
-from stackwright.controllers.server.pool import pooled
+from stackwright.controllers.server.pool import POOLED, pooled
 from stackwright.controllers.server.record import record_of, written
 from stackwright.controllers.server.state import addresses, detached, state_of
 from stackwright.core.conditions import Condition, blocked, done, waiting
 from stackwright.core.objects import is_deleting, key_of
 from stackwright.core.openstack.resources import SERVER_KEY, CloudResource, ResourceKey
-from stackwright.core.plan import Action, Plan
+from stackwright.core.plan import Action, Plan, apart
 
 RESOLVED, RESOURCES = "Resolved", "ResourcesReady"
 FIELDS = {"ready": False, "instanceID": "", "instanceState": "", "addresses": [], "resolved": {}, "resources": {}}
 REPLACE = "delete the machine, and its owner creates another one"
+CORRECT = "correct that, or delete this object"
 RECREATE = (
     "set spec.recreatePolicy to Always to recreate it, which deletes its server and disks with all data on "
     "them, or delete this object"
@@ -42,7 +43,8 @@ DRIFT = 60.0  # seconds; changes in the project view trigger an earlier reconcil
 @pausable
 def decide(seen: Observed) -> Plan:
     if is_deleting(seen.obj):
-        return tear_down(KIND, seen, record_of(seen.status), written)
+        kept = {"resolved": resolved} if (resolved := seen.status.get("resolved")) else {}  # for the types to list
+        return tear_down(KIND, seen, record_of(seen.status), lambda record: {**kept, **written(record)})
     if seen.errors:
         return _report(seen, blocked("Spec", "InvalidSpec", "; ".join(seen.errors)))
     if seen.failure:
@@ -80,12 +82,13 @@ def _make(seen: Observed, resolved: Mapping[str, Any]) -> Plan:
     assert seen.view is not None
     if SERVER_KEY[0] in seen.view.unseen:
         return Plan(requeue=POLL)  # no condition to report: the first list is still loading
-    owner, before = Owner(seen.cloud, seen.identity), record_of(seen.status)
-    wanted = list(parts(key_of(seen.obj), seen.spec, resolved))
+    owner, wanted = Owner(seen.cloud, seen.identity), list(parts(key_of(seen.obj), seen.spec, resolved))
+    before = record_of(seen.status, (part.resource_key for part in wanted))
     found = plan_next(owner, wanted, before, seen.view)
     if found.missing:
         return _lost(seen, owner, found)
-    if seen.known and not found.wait and SERVER_KEY not in found.existing:
+    creates = any(call.do == "create" for call in found.calls)
+    if not found.wait and (seen.known if SERVER_KEY not in found.existing else seen.adoption and creates):
         return _unknown(seen, before)
     if found.complete:
         return _running(seen, owner, wanted, found)
@@ -98,7 +101,7 @@ def _make(seen: Observed, resolved: Mapping[str, Any]) -> Plan:
     if found.wait:
         failed = any(each.what == "volume" and "error" in each.state for each in found.existing.values())
         reason = "VolumeError" if failed else "Waiting"
-        return _progress(seen, waiting(RESOURCES, found.wait, reason), found.record, requeue=POLL)
+        return _progress(seen, waiting(RESOURCES, found.wait, found.reason or reason), found.record, requeue=POLL)
     stage = waiting(
         RESOURCES, f"Creating {found.calls[0].resource_key[0]} {found.calls[0].resource_key[1]}".rstrip(), "Applying"
     )
@@ -123,13 +126,17 @@ def _running(seen: Observed, owner: Owner, wanted: Sequence[DesiredResource], fo
     ready = all(stage.status for stage in stages)
     return _report(
         seen, done(RESOLVED), done(RESOURCES, found.note), *stages,
-        actions=(*actions, *marks, *with_event(seen.obj, calls)),
+        actions=(*apart(POOLED, actions), *apart(RESOURCES, marks), *with_event(seen.obj, calls, _stage_of)),
         requeue=DRIFT if ready else POLL,
         ready=ready,
         instanceState=server.state,
         addresses=addresses(found.existing, seen.view),
         **written(found.record),
     )  # fmt: skip
+
+
+def _stage_of(_: ResourceKey) -> str:
+    return RESOURCES
 
 
 def _marked(owner: Owner, server: CloudResource) -> tuple[Action, ...]:
@@ -147,7 +154,7 @@ def _attached(seen: Observed, owner: Owner, found: Progress, gone: Mapping[Resou
     stage = waiting(RESOURCES, f"Another client detached {names}; the operator attaches it again", "Detached")
     body = next(iter(gone.values()))
     call = owner.call("update", SERVER_KEY, id=found.existing[SERVER_KEY].id, body=body, why="was detached")
-    return _progress(seen, stage, found.record, actions=with_event(seen.obj, (call,)), requeue=POLL)
+    return _progress(seen, stage, found.record, actions=with_event(seen.obj, (call,), _stage_of), requeue=POLL)
 
 
 def _lost(seen: Observed, owner: Owner, found: Progress) -> Plan:
@@ -168,17 +175,16 @@ def _lost(seen: Observed, owner: Owner, found: Progress) -> Plan:
 
 
 def _unknown(seen: Observed, before: Record) -> Plan:
-    """The machine already has a server, so no other one is created: adopt it or report why not."""
-    adoption = seen.adoption
+    """The server exists, so nothing is created: adopt it with its resources, or report why not."""
+    adoption, id_ = seen.adoption, before.get(SERVER_KEY, seen.known)
     if adoption and adoption.record:
-        stage = waiting(RESOURCES, f"Adopting server {seen.known}", "Applying")
+        stage = waiting(RESOURCES, f"Adopting server {id_}", "Applying")
         return _progress(seen, stage, {**before, **adoption.record}, requeue=0.0)
     if adoption and adoption.missing:
-        return _progress(
-            seen, waiting(RESOURCES, f"Listing the resources of server {seen.known}"), before, requeue=POLL
-        )
+        return _progress(seen, waiting(RESOURCES, f"Listing the resources of server {id_}"), before, requeue=POLL)
     why = f"cannot be adopted: {adoption.problem}" if adoption else "does not exist"
-    text = f"The providerID of its OpenStackMachine is server {seen.known}, which {why}; {REPLACE}"
+    of = "status.instanceID" if SERVER_KEY in before else "The providerID of its OpenStackMachine"
+    text = f"{of} is server {id_}, which {why}; {REPLACE if seen.known else CORRECT}"
     return _report(seen, done(RESOLVED), blocked(INSTANCE, "InstanceNotFound", text), requeue=DRIFT)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stackwright.controllers.infra.managed_resources import DesiredResource
-from stackwright.core.openstack.resources import SERVER_KEY, CloudResource, ResourceKey
+from stackwright.core.openstack.resources import SERVER_KEY, CloudResource, ResourceKey, ResourceType
 from stackwright.core.plan import Key
 
 ROOT = "root"
@@ -29,6 +29,20 @@ _PROFILE = {"ovsHWOffload": ("capabilities", ["switchdev"]), "trustedVF": ("trus
 def port_slots(resolved: Mapping[str, Any]) -> list[ResourceKey]:
     """Slots of the ports, in the order of the spec."""
     return [("port", str(port["name"])) for port in resolved["ports"]]
+
+
+def has_trunk(spec: Mapping[str, Any], port: Mapping[str, Any]) -> bool:
+    return bool(spec.get("trunk") if port.get("trunk") is None else port["trunk"])
+
+
+def types(spec: Mapping[str, Any], resolved: Mapping[str, Any]) -> frozenset[ResourceType]:
+    """The types of the resources that `parts` returns, and may have returned: what it reads of a spec is immutable."""
+    trunks = (
+        *(has_trunk(spec, port) for port in spec["ports"]),
+        *(p.get("trunk") for p in resolved.get("ports") or ()),
+    )
+    optional: dict[ResourceType, bool] = {"trunk": any(trunks), "volume": bool(volumes(spec))}
+    return frozenset({SERVER_KEY[0], "port", *(what for what, needed in optional.items() if needed)})
 
 
 def parts(key: Key, spec: Mapping[str, Any], resolved: Mapping[str, Any]) -> Iterator[DesiredResource]:

@@ -24,7 +24,7 @@ from stackwright.controllers.infra.origin import identity
 from stackwright.controllers.infra.reads import cluster_of, cluster_referring, get_if_served, origin_of
 from stackwright.controllers.infra.resolve_references import resolve_references
 from stackwright.controllers.server.adopt import SHARED, Adoption, adopt
-from stackwright.controllers.server.objects import parts
+from stackwright.controllers.server.objects import parts, types
 from stackwright.controllers.server.record import record_of
 from stackwright.controllers.server.resolve import Resolved, resolve
 from stackwright.core.objects import OWNER, is_deleting, key_of, label, owner_label
@@ -57,7 +57,7 @@ class Observed(CloudObservation):
     """resolved  resolved names of the spec; None if they are in the status already
     pool      the floating IP from a pool
     known     id of the server in the machine's providerID; empty without one
-    adoption  result for that server, if it is neither recorded nor marked
+    adoption  result for an unmarked server: that one without a record, or a recorded one if the record is incomplete
     """
 
     resolved: Resolved | None = None
@@ -85,7 +85,7 @@ async def _pooled(clouds: Clouds, reader: Reader, seen: Observed, cloud: CloudRe
 
 
 async def _resolved(clouds: Clouds, reader: Reader, seen: Observed, cloud: CloudRef) -> Observed:
-    """Adds the resolved names of the spec; or, if the status has them, the adoption of the machine's server."""
+    """Adds the resolved names of the spec; or, if the status has them, the adoption of a server without a mark."""
     if is_deleting(seen.obj):
         return seen
     if resolved := seen.status.get("resolved"):
@@ -115,15 +115,30 @@ async def _known(reader: Reader, obj: Object) -> str:
 
 async def _adopting(clouds: Clouds, seen: Observed, cloud: CloudRef, resolved: Mapping[str, Any]) -> Observed:
     assert seen.view is not None
-    server = seen.view.get(SERVER_KEY, seen.known) if seen.known and SERVER_KEY not in record_of(seen.status) else None
-    if server is None or is_gone(server) or marked_by(server, seen.identity):
-        return seen
     key = key_of(seen.obj)
-    if cloud.secret[0] != key[0]:
-        return replace(seen, adoption=Adoption(problem=SHARED))
     wanted = list(parts(key, seen.spec, resolved))
-    found = await resolve_references(clouds, cloud, partial(adopt, key[1], seen.spec, wanted, server))
+    slots = [part.resource_key for part in wanted]
+    record = record_of(seen.status, slots)
+    server = seen.view.get(SERVER_KEY, record.get(SERVER_KEY, seen.known))
+    if server is None or is_gone(server) or marked_by(server, seen.identity) or record.keys() >= set(slots):
+        return seen
+    if cloud.secret[0] != key[0] and SERVER_KEY not in record:
+        return replace(seen, adoption=Adoption(problem=SHARED))
+    found = await resolve_references(clouds, cloud, partial(adopt, key[1], seen.spec, wanted, server, record))
     return replace(seen, adoption=found)
+
+
+def kinds_of(seen: Observed, record: Record) -> tuple[ResourceType, ...]:
+    """The types of resources that the server may have: an outage of a service that it does not use has no effect.
+
+    These are all types if the spec is invalid, or if a deletion finds no status: the resources may be those of an
+    object with another spec, from which this one was restored.
+    """
+    resolved = seen.status.get("resolved")
+    if seen.errors or (is_deleting(seen.obj) and not resolved):
+        return KINDS
+    needed = types(seen.spec, resolved or {}) | {what for what, _ in record}
+    return tuple(what for what in KINDS if what in needed)
 
 
 def _asker(seen: Observed) -> Subscription:
@@ -133,7 +148,7 @@ def _asker(seen: Observed) -> Subscription:
     record = record_of(status)
     sought = {SERVER_KEY: seen.known} if seen.known and SERVER_KEY not in record else {}
     known = ids({**sought, **record}.items()) | pooled
-    kinds: tuple[ResourceType, ...] = (*KINDS, "floating-ip") if pooled else KINDS
+    kinds = (*kinds_of(seen, record), "floating-ip") if pooled else kinds_of(seen, record)
     begun = seen.begun or bool(seen.known)  # the machine had a server before
     return Subscription(NAME, key_of(seen.obj), seen.identity, kinds, known, waits, begun, moved=seen.moved)
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from stackwright.controllers.infra.managed_resources import Record
@@ -14,12 +14,18 @@ from stackwright.core.openstack.resources import SERVER_KEY, ResourceKey, Resour
 FIELDS: tuple[tuple[ResourceType, str], ...] = (("port", "ports"), ("trunk", "trunks"), ("volume", "volumes"))
 
 
-def record_of(status: Mapping[str, Any]) -> Record:
-    resources = status.get("resources") or {}
+def record_of(status: Mapping[str, Any], slots: Iterable[ResourceKey] = ()) -> Record:
+    """The record in a status. Names are optional, and Cluster API Provider OpenStack writes none: entries without a
+    name are those of the remaining `slots` of their type, in order; any others are named by their ids.
+    """
+    resources, slots = status.get("resources") or {}, tuple(slots)
     found: dict[ResourceKey, str] = {}
     for what, field in FIELDS:
-        for position, entry in enumerate(resources.get(field) or ()):
-            found[what, str(entry.get("name") or position)] = str(entry["id"])
+        entries = resources.get(field) or ()
+        named = {entry.get("name") for entry in entries}
+        free = (name for kind, name in slots if kind == what and name not in named)
+        for entry in entries:
+            found[what, str(entry.get("name") or next(free, entry["id"]))] = str(entry["id"])
     if status.get("instanceID"):
         found[SERVER_KEY] = str(status["instanceID"])
     return found

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stackwright.controllers.infra.references import Answers, Resolver
+from stackwright.controllers.server.objects import has_trunk
 from stackwright.core.openstack.clouds import Query, query
 from stackwright.core.openstack.resources import CloudResource
 
@@ -81,10 +82,9 @@ def _port(asks: Resolver, name: str, spec: Mapping[str, Any], index: int, shared
             asks.problems.append(f"{where}.network: neither the port nor the subnet of its first fixed IP names one")
         return None
     tags = sorted({*(spec.get("tags") or ()), *(port.get("tags") or ())})
-    trunk = spec.get("trunk", False) if port.get("trunk") is None else port["trunk"]
     resolved = {
         "name": name, "networkID": network_id, "description": port.get("description"), "tags": tags,
-        "trunk": bool(trunk), "fixedIPs": addresses, "securityGroups": groups,
+        "trunk": has_trunk(spec, port), "fixedIPs": addresses, "securityGroups": groups,
         **{key: port.get(key) for key in PLAIN},
     }  # fmt: skip
     return {

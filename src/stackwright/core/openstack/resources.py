@@ -77,17 +77,23 @@ class ProjectView:
     unseen   types that were not listed: for objects that do not wait, types other than server are listed rarely
     place    project id, followed by @region if the credentials name a region; empty before the first response of the
              cloud
+    lacking  recorded types in `unseen` whose API the cloud lacks → service of that API
     """
 
     things: tuple[CloudResource, ...] = ()
     settled: bool = True
     unseen: frozenset[str] = frozenset()
     place: str = ""
+    lacking: Mapping[ResourceType, str] = field(default_factory=dict)
 
     @property
     def certain(self) -> bool:
         """Whether a resource of any type that is absent here does not exist."""
         return self.settled and not self.unseen
+
+    def proves(self, what: ResourceType) -> bool:
+        """Whether a resource of this type that is absent here does not exist."""
+        return self.settled and what not in self.unseen
 
     @cached_property
     def _by_id(self) -> Mapping[tuple[str, str], CloudResource]:

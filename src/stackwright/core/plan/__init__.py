@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stackwright.core.conditions import Condition, summary
-from stackwright.core.plan.action import Action, Key, Object
+from stackwright.core.plan.action import Action, Key, Object, apart
 from stackwright.core.plan.objects import Apply, Delete, Finalizer, GrowClaim, SetLabel, SetStatus, Warn
 from stackwright.core.plan.systems import (
     Account,
@@ -52,6 +52,7 @@ __all__ = [
     "SetStatus",
     "SqlAccount",
     "Warn",
+    "apart",
     "staged",
 ]
 
@@ -60,7 +61,7 @@ __all__ = [
 class Plan:
     """Actions to execute, status to report, and time of the next reconcile.
 
-    actions     in order; the first failure ends the execution, and the object is retried with backoff
+    actions     in order; after a failure only those with a stage follow, and the object is retried with backoff
     conditions  Ready first, then one per stage; the report adds Reconciling and Stalled
     status      further top-level status fields of this controller; always the same set of fields
     requeue     seconds until the next reconcile without an event; None for never

@@ -6,21 +6,23 @@ cluster in memory. They differ only in the ports: reader, clock, executor and re
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import NamedTuple, Protocol
 
 from stackwright.core.conditions import steady
 from stackwright.core.controller import Controller
-from stackwright.core.errors import TerminalError, TransientError
+from stackwright.core.errors import Conflict, TerminalError, TransientError
 from stackwright.core.objects import key_of
 from stackwright.core.openstack.calls import limit_deletions, removes, resolve_pending
 from stackwright.core.openstack.resources import ResourceKey
 from stackwright.core.plan import Action, Key, Object, Plan
 from stackwright.core.ports import Clock, Cluster, Reader
 from stackwright.runtime.cycle.pausing import unless_paused
-from stackwright.runtime.cycle.report import after_failure, report
+from stackwright.runtime.cycle.report import after_failure, report, with_failed_stages
 
+PATIENCE = 60.0  # seconds: after a failure, no further action of the plan begins later, as each may take minutes
 SOON = 2.0  # seconds from a deletion in an OpenStack to the next reconcile: deletions are short, or never end
 Failure = TransientError | TerminalError
 
@@ -77,14 +79,48 @@ class Cycle:
             plan = bounded(plan)
         if self._pauses:
             plan = await unless_paused(controller, plan, self._reader, seen.obj)
-        try:
-            made = await self._execute(controller, key, plan.actions)
-        except (TransientError, TerminalError) as failure:
-            await self._report(controller, after_failure(controller, plan, seen.obj, failure), seen.obj, failure)
+        made, failures = await self._run_all(controller, key, plan.actions)
+        told = with_failed_stages(plan, failures)
+        if "" in failures:
+            told = after_failure(controller, told, seen.obj, failures[""])
+        elif made:
+            told = replace(told, status=resolve_pending(plan.status, made))
+        failure = next(iter(failures.values()), None)
+        written = await self._report(controller, told, seen.obj, failure)
+        if failure is not None:
             return Result("failed", failure=failure)
-        plan = replace(plan, status=resolve_pending(plan.status, made)) if made else plan
-        written = await self._report(controller, plan, seen.obj, None)
         return Result("changed" if plan.actions or written else "unchanged", plan.requeue)
+
+    async def _run_all(
+        self, controller: Controller, key: Key, actions: Sequence[Action]
+    ) -> tuple[Mapping[ResourceKey, str], Mapping[str, Failure]]:
+        """Execute actions; returns the ids of created resources and the first error of each stage, in order.
+
+        An action without a stage is skipped after an error. A Conflict is raised when all others were executed.
+        """
+        latest = self._clock.now() + PATIENCE
+        made: dict[ResourceKey, str] = {}
+        failures: dict[str, Failure] = {}
+        conflict: Conflict | None = None
+        for stage, group in _chains(actions):
+            if (failures or conflict) and (not stage or self._clock.now() > latest):
+                continue
+            try:
+                made |= await self._execute(controller, key, group)
+            except (TransientError, TerminalError) as error:
+                failures.setdefault(stage, error)
+            except Conflict as error:
+                conflict = conflict or error
+        if conflict is not None:
+            raise conflict
+        return made, failures
+
+
+def _chains(actions: Sequence[Action]) -> Iterator[tuple[str, list[Action]]]:
+    """Successive actions without a stage together, and each one with a stage alone."""
+    for stage, group in groupby(actions, key=lambda action: action.stage):
+        members = list(group)
+        yield from [(stage, [each]) for each in members] if stage else [("", members)]
 
 
 def bounded(plan: Plan) -> Plan:

@@ -1,6 +1,7 @@
 """Executes the actions of a plan through the ports; no other module does.
 
 Actions run in order and the first failure ends the execution; consecutive Helm upgrades and rollbacks run concurrently.
+The cycle passes an action with a stage alone.
 Every action is idempotent: after a crash the same plan is decided again, and completed actions change nothing.
 """
 

@@ -1,19 +1,21 @@
 """Writes the status of a plan, only if it changed, and Events, only on transitions.
 
 A controller always writes the same top-level status fields. If an action failed, its error becomes the message of
-Ready, and the other fields keep their values, because those of the plan assume that its actions succeeded.
+Ready, and the other fields keep their values, because those of the plan assume that its actions succeeded. An error of
+an action with a stage is reported by this stage, and all other fields are written.
 """
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import structlog
 
 from stackwright.api.meta import Kind
-from stackwright.core.conditions import DONE, READY, Condition, find, merged, stamp, steady, with_progress
+from stackwright.core.conditions import DONE, READY, Condition, find, merged, stamp, steady, summary, with_progress
 from stackwright.core.controller import Controller
 from stackwright.core.errors import Conflict, TerminalError, TransientError, UndeclaredStatus
 from stackwright.core.objects import generation, is_deleting
@@ -36,6 +38,13 @@ def after_failure(controller: Controller, plan: Plan, current: Object, error: Tr
     if not plan.conditions and not is_deleting(current):
         return Plan(status=kept)  # the plan leaves the conditions as they are
     return Plan((), (ready, *(_unless_new(c, status) for c in stages)), kept)
+
+
+def with_failed_stages(plan: Plan, failures: Mapping[str, TransientError | TerminalError]) -> Plan:
+    """The report of a plan after actions with these stages failed."""
+    told = {stage: replace(failed(error), type=stage) for stage, error in failures.items() if stage}
+    ready = summary([*told.values(), *(c for c in plan.conditions if c.type == READY)])
+    return replace(plan, conditions=tuple(ready if c.type == READY else told.get(c.type, c) for c in plan.conditions))
 
 
 def failed(error: TransientError | TerminalError | Conflict) -> Condition:

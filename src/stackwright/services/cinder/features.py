@@ -7,9 +7,11 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from stackwright.api.errors import name_of, repeatable
 from stackwright.api.fields.lines import LINE, Line, unlined
 from stackwright.api.fields.naming import InstanceName
 from stackwright.api.meta import Model
+from stackwright.api.secrecy import HIDDEN
 from stackwright.api.services.helmbundle import FreeForm
 from stackwright.api.support import Unsupported, unsupported
 from stackwright.api.wording import choices, unknown
@@ -55,7 +57,7 @@ class CinderBackend(Model):
         if not isinstance(backends, dict) or not backends or not all(isinstance(b, dict) for b in backends.values()):
             raise ValueError("values.conf.backends: takes section → option → value, with at least one section")
         if wrong := [
-            f"values.conf.backends.{at}.volume_backend_name: takes a name"
+            f"values.conf.backends.{name_of(at)}.volume_backend_name: takes a name"
             for at, name in self.names.items()
             if not (isinstance(name, str) and name)
         ]:
@@ -67,7 +69,7 @@ class CinderBackend(Model):
             raise ValueError(f"{', '.join(broken)}: {LINE.message}")
         known = ("backends", "cinder")
         if wrong := sorted(set(self.values.conf) - {*known}):
-            raise ValueError(f"values.conf: {unknown('section', wrong, known)}")
+            raise ValueError(f"values.conf: {unknown('section', [*map(name_of, wrong)], known)}")
         return self
 
 
@@ -95,9 +97,11 @@ class VolumeQos(Model):
     @classmethod
     def _are_limits(cls, specs: dict[str, int]) -> dict[str, int]:
         if wrong := [name for name in specs if not re.fullmatch(LIMIT, name) or name in ("name", "consumer")]:
-            raise ValueError(f"{', '.join(map(repr, wrong))}: not the name of a limit, such as total_iops_sec")
+            raise ValueError(
+                f"{', '.join(repr(name_of(name)) for name in wrong)}: not the name of a limit, such as total_iops_sec"
+            )
         if negative := [name for name, number in specs.items() if number < 0]:
-            raise ValueError(f"{', '.join(negative)}: takes 0 or more")
+            raise ValueError(f"{', '.join(map(name_of, negative))}: takes 0 or more")
         return specs
 
 
@@ -144,12 +148,13 @@ class CinderFeatures(Model):
             known = set()
         why = "" if known else ", because no back end is enabled"
         wrong = [
-            f"volume_types.{name}.backend: unknown {kind.backend}; {choices(kind.backend, sorted(known))}{why}"
+            f"volume_types.{name_of(name)}.backend: unknown {kind.backend}; {choices(kind.backend, sorted(known))}{why}"
             for name, kind in self.volume_types.items()
             if kind.backend and kind.backend not in known
         ]
         wrong += [
-            f"volume_types.{name!r}: takes a name of 1 to 255 characters without spaces at its ends"
+            f"volume_types.{repr(name) if repeatable((), name) else HIDDEN}: takes a name of 1 to 255 characters "
+            "without spaces at its ends"
             for name in self.volume_types
             if not 0 < len(name) < 256 or name != name.strip()
         ]

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, model_validator
 
+from stackwright.api.errors import name_of
 from stackwright.api.fields.lines import Line
 from stackwright.api.fields.naming import OptionalObjectName
 from stackwright.api.fields.shared import Quantity
@@ -42,7 +43,9 @@ _GLANCE_SECTIONS = {"database", "glance_store", "keystone_authtoken", "paste_dep
 def _store_names(value: dict[str, Any]) -> dict[str, Any]:
     for name in value:
         if not re.fullmatch(r"[a-z][a-z0-9_-]{0,39}", name):
-            raise ValueError(f"{name!r} is not a valid name of a store; allowed: lower-case letters, digits, _ and -")
+            raise ValueError(
+                f"{name_of(name)!r} is not a valid name of a store; allowed: lower-case letters, digits, _ and -"
+            )
         if name in _GLANCE_SECTIONS or name.startswith(("os_glance_", "oslo_", "task")):
             raise ValueError(f"{name} is reserved for another section of glance-api.conf; choose another name")
     return value

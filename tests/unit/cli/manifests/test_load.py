@@ -194,7 +194,7 @@ META = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\n"
         ('a: "\\U00110000"\n', "m.yaml: an escape sequence or a directive contains a number that is too large"),
         ("a: b\nc: \x07\n", "m.yaml, line 2: the character #x0007 is not allowed in YAML"),
         ("%YAML " + "9" * 5000 + ".1\n---\na: b\n", "m.yaml: an escape sequence or a directive"),
-        ("kind: [a]\n", 'm.yaml: kind: unknown kind ["a"]; allowed: '),
+        ("kind: [a]\n", 'm.yaml: kind: unknown kind a list; allowed: '),
         ("kind: keystne\n", "m.yaml: kind: unknown kind 'keystne'; did you mean Keystone? allowed: "),
         ("kind: on\n", "m.yaml: kind: unknown kind true; allowed: "),
         ("kind: Secret\napiVersion: on\nmetadata: {name: a}\n", "m.yaml: apiVersion: true is not an apiVersion of "),
@@ -321,3 +321,19 @@ def test_a_null_field_is_an_absent_one_and_a_null_value_removes_one(tmp_path: Pa
 def test_a_file_without_end_is_refused() -> None:
     with pytest.raises(BadManifest, match=f"has more than {LARGEST >> 20} MiB"):
         load(Path("/dev/zero"), "openstack")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "apiVersion: v1\nkind:\n  name: Secret\n  stringData: {password: hunter2-very-secret}\n",
+        "apiVersion: {v1: x, stringData: {password: hunter2-very-secret}}\nkind: Secret\nmetadata: {name: a}\n",
+        'apiVersion: "token: hunter2-aaaaaaaa"\nkind: Secret\nmetadata: {name: a}\n',
+        'apiVersion: v1\nkind: "password: hunter2-very-secret"\n',
+        "apiVersion: v1\nkind: [password, hunter2-very-secret]\n",
+    ],
+)
+def test_a_value_in_the_place_of_a_kind_is_not_repeated_if_it_may_contain_a_secret(tmp_path: Path, text: str) -> None:
+    """A wrong indentation makes the rest of a Secret the value of such a field."""
+    told = errors(tmp_path, text)
+    assert told and "hunter2" not in "".join(told)

@@ -16,7 +16,9 @@ from stackwright.controllers.server.decide import decide as decide_server
 from stackwright.controllers.server.observe import Observed as Server
 from stackwright.core.objects import FINALIZER
 from stackwright.core.openstack.errors import TransientCloudError
-from stackwright.core.openstack.resources import ProjectView
+from stackwright.core.openstack.resources import CloudResource, ProjectView, ResourceKey
+
+RECORD: dict[ResourceKey, str] = {("port", "a"): "1"}
 
 
 @pytest.mark.parametrize("leaves", [False, True])
@@ -33,22 +35,39 @@ def test_a_retry_time_sets_the_next_reconcile(observed: Any, decide: Any, poll: 
 
 
 @pytest.mark.parametrize(
-    ("was", "now", "told"),
+    ("was", "now", "told", "recorded"),
     [
-        ("a", "a", False),
-        ("a", "b", True),
-        ("a@one", "a@two", True),
-        ("a@one", "b@one", True),
-        ("a@one", "a", False),
-        ("a", "a@one", False),
-        ("", "a", False),
-        ("a", "", False),
+        ("a", "a", False, "a"),
+        ("a", "b", True, "a"),
+        ("a@one", "a@two", True, "a@one"),
+        ("a@one", "b@one", True, "a@one"),
+        ("a@one", "a", True, "a@one"),
+        ("a", "a@one", False, "a@one"),
+        ("", "a", False, "a"),
+        ("a", "", False, "a"),
     ],
 )
-def test_credentials_of_another_project_are_an_error(was: str, now: str, told: bool) -> None:
+def test_credentials_of_another_project_are_an_error(was: str, now: str, told: bool, recorded: str) -> None:
     seen = CloudObservation({"metadata": {}, "status": {"project": was}}, 0.0, {})
-    for record, wanted in (({("port", "a"): "1"}, told), ({}, False)):
-        found = with_view(seen, ProjectView(place=now), record)
+    view = ProjectView((CloudResource("port", "1"),), place=now)
+    for record, wanted in ((RECORD, told), ({}, False)):
+        found = with_view(seen, view, record)
         assert (found.failure is not None) == wanted
         assert (found.view is None) == wanted
-    assert project(seen, {("port", "a"): "1"}) == was
+    assert project(seen, RECORD) == was
+    assert project(with_view(seen, view, RECORD), RECORD) == recorded
+
+
+@pytest.mark.parametrize(
+    ("view", "told"),
+    [
+        (ProjectView(place="a@one"), True),
+        (ProjectView(place="a@one", settled=False), False),
+        (ProjectView(place="a@one", unseen=frozenset({"port"})), False),
+        (ProjectView(place="a"), False),
+    ],
+)
+def test_an_added_region_without_any_of_the_resources_is_another_one(view: ProjectView, told: bool) -> None:
+    seen = with_view(CloudObservation({"metadata": {}, "status": {"project": "a"}}, 0.0, {}), view, RECORD)
+    assert (seen.failure is not None) == told
+    assert project(seen, RECORD) == "a"

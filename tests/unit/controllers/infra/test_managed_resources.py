@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,11 +14,11 @@ from stackwright.controllers.infra.managed_resources import (
     DesiredResource,
     Owner,
     plan_next,
-    plan_removal,
     record_of,
     remove,
     written,
 )
+from stackwright.controllers.infra.teardown import plan_removal
 from stackwright.core.openstack.calls import PendingId, resolve_pending
 from stackwright.core.openstack.resource_types import TYPES, deletion_order
 from stackwright.core.openstack.resources import (
@@ -240,6 +241,23 @@ def test_undesired_resources_are_deleted_in_reverse_order() -> None:
     assert [call.id for call in found.calls] == ["r", "g"]
 
 
+def test_a_port_of_the_server_is_removed_only_if_its_mark_proves_that_it_was_created_under_its_key() -> None:
+    former: ResourceKey = ("port", "0")
+    record = {former: "p0", PORT: "p1", SERVER: "s1"}
+
+    def removed(port: CloudResource) -> list[str]:
+        view = ProjectView((port, thing(PORT, "p1"), thing(SERVER, "s1")))
+        found = plan_next(OWNER, parts(PORT, SERVER), record, view)
+        assert found.record == record
+        return [call.id for call in found.calls]
+
+    assert removed(thing(former, "p0", uid=OTHER, device_id="s1")) == []
+    assert removed(thing(PORT, "p0", device_id="s1")) == [], "created under another key"
+    assert removed(thing(former, "p0", device_id="s1")) == ["p0"]
+    assert removed(thing(former, "p0", uid=OTHER, device_id="s2")) == ["p0"]
+    assert removed(thing(former, "p0", uid=OTHER)) == ["p0"]
+
+
 def test_a_record_in_a_status_and_back() -> None:
     record = {PORT: "p1", DISK: "v1"}
     assert record_of(written(record)) == record
@@ -457,3 +475,25 @@ def test_a_copy_of_a_volume_stops_no_creation_and_is_not_called_an_original(
     found = plan_next(OWNER, parts(DISK, PORT), {DISK: "v1"}, ProjectView((ours, copy)))
     assert [(call.do, call.resource_key) for call in found.calls] == [("create", PORT)]
     assert (found.originals, found.note) == ((), "")
+
+
+LACKING = ProjectView(unseen=frozenset({"volume"}), lacking={"volume": "block_storage"})
+LACKED = "The cloud lacks the API of volumes (service block_storage), which is needed for volume v1: restore it"
+
+
+@pytest.mark.parametrize("wanted", [(PORT, DISK), (PORT, DISK, SERVER)])
+def test_a_wait_for_a_missing_api_names_it_and_the_resources(wanted: Any) -> None:
+    record = {PORT: "p1", DISK: "v1"}
+    view = LACKING if SERVER not in wanted else replace(LACKING, things=(thing(PORT, "p1"),))
+    found = plan_next(OWNER, parts(*wanted), record, view)
+    assert (found.calls, found.wait, found.reason) == ((), LACKED, "BlockedServiceMissing")
+
+
+def test_a_deletion_that_a_missing_api_blocks_keeps_only_its_resources_in_the_record() -> None:
+    record = {PORT: "p1", DISK: "v1"}
+    found = plan_removal(OWNER, record, LACKING)
+    assert (found.calls, found.wait, found.reason) == ((), LACKED, "BlockedServiceMissing")
+    assert found.record == {DISK: "v1"}
+    assert plan_removal(OWNER, record, replace(LACKING, settled=False)).record == record
+    first = plan_removal(OWNER, record, replace(LACKING, things=(thing(PORT, "p1"),)))
+    assert ([call.id for call in first.calls], first.reason) == (["p1"], "")

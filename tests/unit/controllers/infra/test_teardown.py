@@ -72,6 +72,18 @@ def test_a_detached_deletion_reports_the_leftovers(policy: str, trouble: Any) ->
     assert not finalizer.present
 
 
+def test_a_cloud_without_the_api_of_a_recorded_resource_blocks_with_a_remedy() -> None:
+    view = ProjectView(unseen=frozenset({"port"}), lacking={"port": "network"})
+    seen = CloudObservation(OBJ, 0.0, {}, cloud=CloudRef(("ns", "clouds"), "mine"), view=view)
+    for out, named in (("", "spec.credentialsLostPolicy to Orphan"), ("spec.reclaimPolicy to Retain",) * 2):
+        plan = tear_down(KIND, seen, {PORT: "1"}, lambda record: {"ports": list(record.values())}, out=out)
+        assert plan.actions == ()
+        assert plan.status == {"project": "p", "ready": False, "ports": ["1"]}
+        assert plan.conditions[0].reason == "BlockedServiceMissing"
+        for part in ("service network", "port 1", f"or set {named},"):
+            assert part in plan.conditions[0].message
+
+
 def test_an_object_paused_during_deletion_is_not_ready_and_reports_why() -> None:
     plan = capi_paused(OBJ, "the annotation x")
     assert plan.actions == ()

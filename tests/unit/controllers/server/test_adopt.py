@@ -31,8 +31,9 @@ def test_a_trunk_is_adopted_only_if_it_is_that_of_the_servers_port(trunks: dict[
             found_of("trunk", {"id": t, "port_id": p, **raws}) for t, p in trunks.items()
         ),
     }
-    found = adopt("m", {}, PARTS, SERVER, answers)
+    found = adopt("m", {}, PARTS, SERVER, {}, answers)
     if adopted:
         assert found.record == {PORT: "p1", TRUNK: adopted, SERVER_KEY: "s"}
     else:
         assert (found.record, found.problem) == ({}, "it has no trunk m-0")
+    assert adopt("m", {}, PARTS, SERVER, {PORT: "p1"}, answers) == found, "a recorded resource is not looked up"

@@ -92,7 +92,9 @@ class OpenStackClouds:
             snapshot.taken.get(what, 0.0) >= self._settled_at(project, state, what)
             for what in listed or subscription.kinds
         )
-        return ProjectView(snapshot.of(subscription), settled, unseen, project.connection.place)
+        lacking = project.lacking(subscription)
+        things = tuple(thing for thing in snapshot.of(subscription) if thing.what not in lacking)
+        return ProjectView(things, settled, unseen, project.connection.place, lacking)
 
     def _look_again(self, state: SubscriptionState) -> None:
         """Wake the object when the absence of its missing resources can be confirmed."""

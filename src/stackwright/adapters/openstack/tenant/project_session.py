@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from stackwright.adapters.openstack.tenant.absence import RequiredLists
 from stackwright.adapters.openstack.tenant.limiter import Scheduler, Subscriber
+from stackwright.adapters.openstack.tenant.rest_types import REST
 from stackwright.adapters.openstack.tenant.single_flight import SingleFlight
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot
 from stackwright.adapters.openstack.transport.project_connection import ProjectConnection
@@ -121,9 +122,14 @@ class Project:
             self.snapshot.evidence.missing_services.keys() - {what for what, _ in subscription.ids}
         )
 
+    def lacking(self, subscription: Subscription) -> dict[str, str]:
+        """Types with a recorded id whose API the cloud lacks → service of that API."""
+        recorded = {what for what, _ in subscription.ids}
+        return {what: REST[what].service for what in self.snapshot.evidence.missing_services if what in recorded}
+
     def listed(self, subscription: Subscription) -> frozenset[str]:
-        """The types in `kinds` that have been listed."""
-        return self.kinds(subscription) & self.snapshot.taken.keys()
+        """The types in `kinds` that have been listed, and can still be."""
+        return self.kinds(subscription) & self.snapshot.taken.keys() - self.lacking(subscription).keys()
 
     def is_sure(self, subscription: Subscription) -> bool:
         """Whether no list of `kinds` is doubtful or missing, and each recorded id exists or is proven to be deleted."""

@@ -1219,10 +1219,11 @@ async def test_a_missing_service_does_not_hide_its_recorded_resources(lists: Lis
     tenant_lists.fetch = fetch  # type: ignore[assignment]
     port_ = clouds([])
     recorded = replace(subscription(1, waits=True), ids=frozenset({("volume", "v1")}))
-    for _ in range(2):
+    for expected in ({}, {"volume": "block_storage"}):
         view = await look(port_, CLOUD, recorded)
         assert "volume" in view.unseen
         assert not view.certain
+        assert view.lacking == expected, "one answer of 404 proves nothing"
         time.now += SETTLE + 1
     lacking.clear()
     time.now += tenant_snapshot.ABSENT
@@ -1231,6 +1232,13 @@ async def test_a_missing_service_does_not_hide_its_recorded_resources(lists: Lis
     assert not view.certain, "by its first list"
     time.now += CONFIRM
     assert (await look(port_, CLOUD, recorded)).certain
+    lacking.add("volume")
+    for expected in ({}, {"volume": "block_storage"}):
+        time.now += CONFIRM
+        view = await look(port_, CLOUD, recorded)
+        assert view.lacking == expected
+        assert [thing.id for thing in view.things] == ([] if expected else ["v1"]), "they can no longer be listed"
+    assert not view.certain
     await port_.close()
 
 

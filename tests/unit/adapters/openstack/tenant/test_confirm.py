@@ -15,7 +15,8 @@ from stackwright.adapters.openstack.tenant.absence import CONFIRM, AbsenceEviden
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
 from stackwright.adapters.openstack.tenant.snapshot import single
 from stackwright.adapters.openstack.tenant.whole_list import WHOLE
-from stackwright.controllers.infra.managed_resources import Owner, plan_removal
+from stackwright.controllers.infra.managed_resources import Owner
+from stackwright.controllers.infra.teardown import plan_removal
 from stackwright.core.openstack.calls import DUPLICATE, CloudCall
 from stackwright.core.openstack.clouds import Subscription, look
 from stackwright.core.openstack.clouds import run as submit

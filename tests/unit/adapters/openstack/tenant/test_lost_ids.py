@@ -13,7 +13,8 @@ from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
 from stackwright.adapters.openstack.tenant.rest_types import REST
 from stackwright.adapters.openstack.transport import project_connection
 from stackwright.controllers.infra.drift import corrections
-from stackwright.controllers.infra.managed_resources import DesiredResource, Owner, plan_next, plan_removal
+from stackwright.controllers.infra.managed_resources import DesiredResource, Owner, plan_next
+from stackwright.controllers.infra.teardown import plan_removal
 from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.clouds import Done, Subscription, look
 from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError

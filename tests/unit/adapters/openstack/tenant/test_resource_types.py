@@ -21,9 +21,9 @@ from stackwright.controllers.infra.managed_resources import (
     Progress,
     Record,
     plan_next,
-    plan_removal,
 )
 from stackwright.controllers.infra.references import Resolver
+from stackwright.controllers.infra.teardown import plan_removal
 from stackwright.core.openstack.calls import CloudCall, resolve_pending
 from stackwright.core.openstack.clouds import Clouds, Query, Subscription, look, run
 from stackwright.core.openstack.errors import Reason, TransientCloudError

@@ -16,8 +16,8 @@ from stackwright.controllers.floatingippool.decide import decide as decide_pool
 from stackwright.controllers.floatingippool.observe import Found
 from stackwright.controllers.floatingippool.observe import Observed as PoolSeen
 from stackwright.controllers.infra.clusterapi import CLAIM, NAME
-from stackwright.controllers.infra.managed_resources import DesiredResource, Owner, plan_next, plan_removal
-from stackwright.controllers.infra.teardown import POLL
+from stackwright.controllers.infra.managed_resources import DesiredResource, Owner, plan_next
+from stackwright.controllers.infra.teardown import POLL, plan_removal
 from stackwright.controllers.machine.decide import decide as decide_machine
 from stackwright.controllers.machine.observe import Observed as MachineSeen
 from stackwright.controllers.server.decide import decide
