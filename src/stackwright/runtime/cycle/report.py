@@ -41,8 +41,10 @@ def after_failure(controller: Controller, plan: Plan, current: Object, error: Tr
 
 
 def with_failed_stages(plan: Plan, failures: Mapping[str, TransientError | TerminalError]) -> Plan:
-    """The report of a plan after actions with these stages failed."""
+    """The report of a plan after actions with these stages failed; the same plan if none has a stage."""
     told = {stage: replace(failed(error), type=stage) for stage, error in failures.items() if stage}
+    if not told:
+        return plan
     ready = summary([*told.values(), *(c for c in plan.conditions if c.type == READY)])
     return replace(plan, conditions=tuple(ready if c.type == READY else told.get(c.type, c) for c in plan.conditions))
 
