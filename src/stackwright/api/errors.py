@@ -26,6 +26,7 @@ NOT_SUPPORTED = "is not supported by this version of Stackwright"
 MORE = "more errors are not shown"
 LONGEST = 80  # maximum characters of a quoted value, and of a list that is repeated
 LONG = 4096  # maximum characters of an error
+SEARCHED = 256  # characters of a name that are searched for secrets
 ALLOWED = " allowed: "
 NAME = re.compile(r"[\w.~/:@*+-]*")  # names of fields, sections and options, and of keys in labels and policies
 FIELD = re.compile(r"(\w+)[\w.\[\]'-]*: ")
@@ -98,10 +99,11 @@ def repeatable(path: Sequence[object], value: object) -> bool:
 def name_of(part: object) -> str:
     """A name from the user's manifest, as one short line; *** for a text that is not a name or may contain a secret.
 
-    A typing error such as `password=pw:` makes a secret part of a field name. Only the part that is shown is searched
-    for secrets, because a name may have megabytes.
+    A typing error such as `password=pw:` makes a secret part of a field name. Only the beginning is searched for
+    secrets, because a name may have megabytes; it is longer than what is shown, because a secret is recognized by its
+    end, too.
     """
-    text = str(part)[: LONGEST + 1]
+    text = str(part)[:SEARCHED]
     return shortened(text, LONGEST) if NAME.fullmatch(text) and hidden(text) == text else HIDDEN
 
 
