@@ -49,9 +49,14 @@ class CloudCall(Action):
 
     @property
     def target(self) -> str:
+        return f"{self.do} {self.resource}"
+
+    @property
+    def resource(self) -> str:
+        """Type, name and id of the resource, as text."""
         what, name = self.resource_key
         shown = str(self.body.get("name") or name)
-        return f"{self.do} {what}{f' {shown}' if shown else ''}{f' {self.id}' if self.id else ''}"
+        return f"{what}{f' {shown}' if shown else ''}{f' {self.id}' if self.id else ''}"
 
 
 def limit_deletions(actions: Iterable[A]) -> tuple[A, ...]:
