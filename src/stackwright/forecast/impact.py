@@ -21,7 +21,6 @@ from stackwright.core.plan import Apply, Delete, HelmUninstall, HelmUpgrade, Key
 from stackwright.forecast.simulate import Step
 from stackwright.services.declaration import Service
 from stackwright.services.mariadb.kind import MariaDB
-from stackwright.services.nova.kind import Nova
 from stackwright.services.registry import SERVICES
 
 INSTANCE = "app.kubernetes.io/instance"
@@ -98,8 +97,9 @@ def _lost(step: Step, facts: Facts) -> Iterator[str]:
     kind, key = _gone(step) or (None, ("", ""))
     if kind == MariaDB.KIND:
         yield from (text for account in facts.databases if _provider(account) == key for text in _databases(account))
-    elif kind == Nova.KIND:
-        yield f"access to the virtual machines of Nova {'/'.join(key)}, which keep running"
+    for declared in SERVICES:
+        if declared.kind == kind and declared.lost_with_object:
+            yield declared.lost_with_object.format(f"{kind.kind} {'/'.join(key)}")
 
 
 def _gone(step: Step) -> tuple[Kind, Key] | None:

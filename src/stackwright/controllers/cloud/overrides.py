@@ -10,11 +10,11 @@ from collections.abc import Collection, Iterable
 from itertools import islice
 from typing import Any
 
-from stackwright.api import reference
 from stackwright.api.errors import NOT_SUPPORTED, name_of
 from stackwright.api.rules import ERRORS
 from stackwright.api.wording import choices
 from stackwright.cloud.deployment import Charts, OpenStackDeploymentSpec
+from stackwright.cloud.service_names import PROGRAMS, UNSUPPORTED
 from stackwright.controllers.cloud.level import Level, Rank
 from stackwright.services.declaration import Service
 from stackwright.services.registry import BY_SERVICE, SERVICES
@@ -92,8 +92,9 @@ def _entries(
         return []
     # Each unknown name is compared with all allowed ones, so no more of them than a report shows are checked.
     for name in islice((name for name in value if name not in allowed), max(ERRORS + 1 - len(errors), 0)):
-        lacks = what == "service" and name in reference.SERVICES
-        problem = f"{NOT_SUPPORTED}; remove it" if lacks else f"unknown {what}; {choices(name, sorted(allowed))}"
+        lacks, synonyms = (name in UNSUPPORTED, PROGRAMS) if what == "service" else (False, {})
+        meant = choices(name, sorted(allowed), synonyms)
+        problem = f"{NOT_SUPPORTED}; remove it" if lacks else f"unknown {what}; {meant}"
         errors.append(f"{_named((*where, name))}: {problem}")
     return [(name, body) for name, body in value.items() if name in allowed]
 
