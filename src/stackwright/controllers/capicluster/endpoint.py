@@ -129,10 +129,22 @@ def _control_plane(seen: Observed) -> Iterator[Object]:
 
 
 def first_port(server: Object | None) -> str:
-    return next(ports_of(server), "")
+    """Id of the port that is first in the server's spec, or empty while it is not recorded.
+
+    The record has the order of creation and adoption. Without names, which Cluster API Provider OpenStack omits, it has
+    the order of the spec.
+    """
+    resolved = ((server or {}).get("status") or {}).get("resolved") or {}
+    name = next((port["name"] for port in resolved.get("ports") or ()), None)
+    ports = list(_records(server))
+    return next((str(port["id"]) for wanted in (name, None) for port in ports if port.get("name") == wanted), "")
 
 
 def ports_of(server: Object | None) -> Iterator[str]:
-    """Recorded port ids, in the order of the server's spec."""
+    """Recorded port ids."""
+    return (str(port["id"]) for port in _records(server))
+
+
+def _records(server: Object | None) -> Iterator[Mapping[str, Any]]:
     resources = ((server or {}).get("status") or {}).get("resources") or {}
-    return (str(port["id"]) for port in resources.get("ports") or ())
+    return iter(resources.get("ports") or ())
