@@ -8,7 +8,7 @@ from typing import Any
 from stackwright.controllers.capicluster.objects import api_port
 from stackwright.controllers.capicluster.observe import KIND, Observed
 from stackwright.controllers.capicluster.record import API
-from stackwright.controllers.capicluster.stages import ENDPOINT_READY
+from stackwright.controllers.capicluster.stages import ENDPOINT_READY, early
 from stackwright.controllers.infra.addresses import Unusable, is_of, why_unusable
 from stackwright.controllers.infra.clusterapi import CONTROL_PLANE
 from stackwright.controllers.infra.managed_resources import Owner, record_of
@@ -58,6 +58,16 @@ def stage(
         return done(ENDPOINT_READY)
     text = "The API has no address; set spec.apiServer.enableFloatingIP, spec.apiServer.fixedIP or controlPlaneEndpoint"
     return blocked(ENDPOINT_READY, "NoEndpoint", text)
+
+
+def unfinished(seen: Observed, status: Mapping[str, Any], held: Unusable | None) -> tuple[Condition, ...]:
+    """The condition while another stage is incomplete; the floating IP is attached to ready machines nevertheless.
+
+    Empty if the floating IP is not known: the previous condition stays.
+    """
+    if _address(seen, status) is None:
+        return ()
+    return (stage(seen, status, endpoint(seen, status, held), "", held) if _given(seen) else early(ENDPOINT_READY),)
 
 
 def written_endpoint(seen: Observed, found: Mapping[str, Any]) -> tuple[Apply, ...]:
