@@ -359,3 +359,35 @@ async def test_a_machine_gets_its_id_although_a_change_of_its_server_is_refused(
     assert (world.get(MACHINES, "m") or {})["spec"]["providerID"]
     assert world.status(MACHINES, "m")["initialization"] == {"provisioned": True}
     assert world.told("InstanceReady", MACHINES, "m") == ("BlockedRefused", POLICY)
+
+
+async def test_a_deleted_machine_leaves_although_a_change_of_its_server_is_refused() -> None:
+    world = Clusters()
+    world.make()
+    await world.ready()
+    world.machine()
+    await world.ready(MACHINES, "m")
+    refused = refuse(world, "apply OpenStackServer openstack/m")
+    world.machine(identityRef={**IDENTITY, "name": "others"})
+    world.delete(MACHINES, "m")
+    await world.run(200)
+    assert refused
+    assert not world.get(SERVERS, "m")
+    assert not world.get(MACHINES, "m")
+
+
+@pytest.mark.parametrize("leaves", [False, True], ids=["removed", "with its cluster"])
+async def test_a_bastion_is_deleted_although_a_change_of_its_server_is_refused(leaves: bool) -> None:
+    world = await manned()
+    refused = refuse(world, "apply OpenStackServer openstack/c-bastion")
+    others = {**IDENTITY, "name": "others"}
+    if leaves:
+        world.make(bastion=BASTION, identityRef=others)
+        for kind, name in ((MACHINES, "m1"), (MACHINES, "m2"), (CLUSTERS, "c")):
+            world.delete(kind, name)
+    else:
+        world.make(identityRef=others)
+    await world.run(200)
+    assert refused
+    assert not world.get(SERVERS, "c-bastion")
+    assert bool(world.get(CLUSTERS, "c")) is not leaves
