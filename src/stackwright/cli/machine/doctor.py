@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from stackwright.core.plan import Object
     from stackwright.core.ports import Reader
     from stackwright.examine.demand import Given
+    from stackwright.examine.observe import Observed
 
 
 class Format(StrEnum):
@@ -191,7 +192,7 @@ async def _elsewhere(asked: Asked) -> list[Finding]:
         with rendering(tell, "requests of pods and some rights are not examined") as render:
             found, seen, demand = await examine(cluster, asked.given, settings, render)
         if asked.nodes:
-            image = known["operator"] if asked.place else _installed_image(seen.operator)
+            image = known["operator"] if asked.place else _installed_image(seen)
             with asked.phase("Examine nodes") as report:
                 nodes = concerned(seen.all(NODE), demand)
                 found += await probe.examine(cluster, nodes, image, demand, report, operator=seen.operator)
@@ -212,13 +213,14 @@ def _images(asked: Asked) -> list[Finding]:
         return images.check(asked.place, [each for each in asked.given if each[0] in kinds], report)
 
 
-def _installed_image(operator: Object | None) -> str:
-    """The image of the operator, which the nodes can pull. Raises CliError without an operator."""
+def _installed_image(seen: Observed) -> str:
+    """The image of the operator, which the nodes can pull. Raises CliError if no operator is known."""
     from stackwright.cli.cluster import CliError
 
-    if operator is None:
-        raise CliError("--nodes runs the operator's image, which is not installed; name the registry by --images")
-    return str(operator["spec"]["template"]["spec"]["containers"][0]["image"])
+    if seen.operator is None:
+        why = f"is unknown ({seen.hidden})" if seen.hidden else "is not installed"
+        raise CliError(f"--nodes runs the operator's image, which {why}; name the registry by --images")
+    return str(seen.operator["spec"]["template"]["spec"]["containers"][0]["image"])
 
 
 async def _objects(cluster: Reader) -> tuple[list[Object], list[Finding]]:
