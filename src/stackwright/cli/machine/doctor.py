@@ -11,6 +11,7 @@ import typer
 
 from stackwright.cli import common
 from stackwright.cli.cluster import KubeconfigOption
+from stackwright.cli.common import Ca, PlainHttp
 
 if TYPE_CHECKING:
     from stackwright.adapters.registry.reference import Prefix
@@ -33,13 +34,18 @@ MARKS = {"ok": "✓", "note": "•", "problem": "✗"}
 
 @dataclass(frozen=True)
 class Asked:
-    """manifests  those of the files. place  the registry and prefix. nodes  whether pods are run on nodes"""
+    """manifests  those of the files. place  the registry and prefix. nodes  whether pods are run on nodes
+
+    ca, plain_http  how the registry is reached
+    """
 
     kubeconfig: Path | None
     manifests: list[Manifest]
     place: Prefix | None
     nodes: bool
     phase: Phase
+    ca: Path | None
+    plain_http: bool
 
     @property
     def given(self) -> list[Given]:
@@ -60,6 +66,8 @@ def doctor(
         str | None,
         typer.Option(metavar="REGISTRY/PREFIX", help="Registry and prefix of published images: ask for missing ones."),
     ] = None,
+    ca: Ca = None,
+    plain_http: PlainHttp = False,
     nodes: Annotated[
         bool, typer.Option("--nodes", help="Run a pod without privileges on each node for up to two minutes.")
     ] = False,
@@ -90,9 +98,13 @@ def doctor(
     from stackwright.local.cluster.doctor import examine
     from stackwright.local.config import LocalCluster
 
+    for option, value in (("--ca", ca), ("--plain-http", plain_http)):
+        if value and not images:
+            raise typer.BadParameter(f"{option} needs --images", param_hint=option)
     if any((kubeconfig, common.given.context, file, images, nodes)):
         phase = progress() if output is Format.TEXT else silent
-        asked = Asked(kubeconfig, _loaded(file or []), _place(images) if images else None, nodes, phase)
+        place = _place(images) if images else None
+        asked = Asked(kubeconfig, _loaded(file or []), place, nodes, phase, ca, plain_http)
         findings = [*run(_of_cluster(asked)), *_images(asked)]
     else:
         findings = [*_variable(), *examine(LocalCluster.discover())]
@@ -210,7 +222,8 @@ def _images(asked: Asked) -> list[Finding]:
         return []
     kinds = [resource.KIND for resource in CLOUD_KINDS]
     with asked.phase(f"Verify images of {asked.place}") as report:
-        return images.check(asked.place, [each for each in asked.given if each[0] in kinds], report)
+        clouds = [each for each in asked.given if each[0] in kinds]
+        return images.check(asked.place, clouds, report, ca=asked.ca, plain_http=asked.plain_http)
 
 
 def _installed_image(seen: Observed) -> str:
