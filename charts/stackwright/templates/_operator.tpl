@@ -19,12 +19,6 @@ them, for clouds with many services.
 {{- end }}
 {{- end }}
 
-{{/* stackwright.optional <enabled> <API>: whether objects of an API are made; with `auto`, if the cluster has it. Else empty. */}}
-{{- define "stackwright.optional" -}}
-{{- $enabled := toString (index . 1) }}
-{{- if or (eq $enabled "true") (and (eq $enabled "auto") ((index . 0).Capabilities.APIVersions.Has (index . 2))) }}true{{ end }}
-{{- end }}
-
 {{/* stackwright.trust: whether the operator writes the CA into the webhook configuration; empty: others do. */}}
 {{- define "stackwright.trust" -}}
 {{- $source := .Values.webhook.certificate.source }}
