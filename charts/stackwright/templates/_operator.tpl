@@ -19,12 +19,6 @@ them, for clouds with many services.
 {{- end }}
 {{- end }}
 
-{{/* stackwright.optional <enabled> <API>: "true" to create objects of an API; with `auto`, if the cluster has it. */}}
-{{- define "stackwright.optional" -}}
-{{- $enabled := toString (index . 1) }}
-{{- if or (eq $enabled "true") (and (eq $enabled "auto") ((index . 0).Capabilities.APIVersions.Has (index . 2))) }}true{{ end }}
-{{- end }}
-
 {{/* stackwright.trust: whether the operator writes the CA into the webhook configuration; empty: others do. */}}
 {{- define "stackwright.trust" -}}
 {{- $source := .Values.webhook.certificate.source }}
