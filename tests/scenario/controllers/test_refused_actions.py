@@ -91,6 +91,12 @@ def detach_bastion(world: Clusters) -> None:
     world.clouds.edit(next(t for t in world.clouds.all("floating-ip") if t.facts["port_id"] == port), port_id=None)
 
 
+def name_address(world: Clusters) -> None:
+    """The user names the bastion's floating IP, so our mark is removed from it."""
+    spec = dict((world.get(CLUSTERS, "c") or {})["spec"])
+    world.write(CLUSTERS, "c", {**spec, "bastion": {**BASTION, "floatingIP": world.status()["bastion"]["floatingIP"]}})
+
+
 # A change by a user or another client, and the action of the cluster that it makes due.
 DUE: dict[str, tuple[Callable[[Clusters], Any], str]] = {
     "endpoint": (forget_endpoint, "apply OpenStackCluster"),
@@ -108,6 +114,7 @@ DUE: dict[str, tuple[Callable[[Clusters], Any], str]] = {
         "delete OpenStackServer openstack/c-bastion",
     ),
     "address of the bastion": (detach_bastion, "openstack update floating-ip bastion"),
+    "named address of the bastion": (name_address, "openstack update floating-ip bastion"),
 }
 
 
