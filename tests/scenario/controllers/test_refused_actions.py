@@ -96,6 +96,12 @@ def detach_router(world: Clusters) -> None:
     world.clouds.edit(world.one("port", "c-router"), device_id="")
 
 
+def name_address(world: Clusters) -> None:
+    """The user names the bastion's floating IP, so our mark is removed from it."""
+    spec = dict((world.get(CLUSTERS, "c") or {})["spec"])
+    world.write(CLUSTERS, "c", {**spec, "bastion": {**BASTION, "floatingIP": world.status()["bastion"]["floatingIP"]}})
+
+
 # A change by a user or another client, and the action of the cluster that it makes due.
 DUE: dict[str, tuple[Callable[[Clusters], Any], str]] = {
     "endpoint": (forget_endpoint, "apply OpenStackCluster"),
@@ -112,10 +118,8 @@ DUE: dict[str, tuple[Callable[[Clusters], Any], str]] = {
         lambda w: w.make(bastion={**BASTION, "spec": {**PART, "sshKeyName": "other"}}),
         "delete OpenStackServer openstack/c-bastion",
     ),
-    "address of the bastion": (
-        lambda w: w.clouds.edit(address_of_bastion(w), port_id=None),
-        "openstack update floating-ip bastion",
-    ),
+    "address of the bastion": (detach_bastion, "openstack update floating-ip bastion"),
+    "named address of the bastion": (name_address, "openstack update floating-ip bastion"),
 }
 
 
