@@ -118,7 +118,10 @@ DUE: dict[str, tuple[Callable[[Clusters], Any], str]] = {
         lambda w: w.make(bastion={**BASTION, "spec": {**PART, "sshKeyName": "other"}}),
         "delete OpenStackServer openstack/c-bastion",
     ),
-    "address of the bastion": (detach_bastion, "openstack update floating-ip bastion"),
+    "address of the bastion": (
+        lambda w: w.clouds.edit(address_of_bastion(w), port_id=None),
+        "openstack update floating-ip bastion",
+    ),
     "named address of the bastion": (name_address, "openstack update floating-ip bastion"),
 }
 
