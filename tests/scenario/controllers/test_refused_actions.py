@@ -398,3 +398,34 @@ async def test_a_bastion_is_deleted_although_a_change_of_its_server_is_refused(l
     assert refused
     assert not world.get(SERVERS, "c-bastion")
     assert bool(world.get(CLUSTERS, "c")) is not leaves
+
+
+@pytest.mark.parametrize("is_new", [True, False], ids=("new cluster", "bastion added later"))
+async def test_a_bastion_without_floating_ip_holds_back_nothing_else(is_new: bool) -> None:
+    world = Clusters()
+    if not is_new:
+        world.make()
+        await world.ready()
+    refused = refuse(world, "openstack create floating-ip bastion")
+    world.make(bastion=BASTION)
+    world.machine("m", control_plane=True)
+    await world.run(300)
+    assert refused
+    assert world.told("APIEndpointReady") == ("Done", "")
+    assert world.told("BastionReady") == world.told() == ("BlockedForbidden", POLICY)
+    assert world.get(CLUSTERS, "c")["spec"]["controlPlaneEndpoint"]["host"]
+    assert world.told(kind=MACHINES, name="m") == ("Ready", "")
+    world.clouds.edit(world.one("network", "c"), name="theirs")
+    await world.run(300)
+    assert world.one("network", "c")
+
+
+async def test_the_cause_at_the_api_is_named_while_the_bastion_gets_no_floating_ip() -> None:
+    world = Clusters()
+    port = world.foreigner("port", "x")
+    taken = {"floating_ip_address": "198.51.100.9", "floating_network_id": world.external.id, "port_id": port.id}
+    world.foreigner("floating-ip", **taken)
+    refuse(world, "openstack create floating-ip bastion")
+    world.make(bastion=BASTION, apiServer={"floatingIP": "198.51.100.9"})
+    await world.run(300)
+    assert world.told("APIEndpointReady")[0] == "AddressInUse"

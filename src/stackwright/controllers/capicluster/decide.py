@@ -34,6 +34,7 @@ from stackwright.controllers.infra.managed_resources import Owner, Progress, Rec
 from stackwright.controllers.infra.teardown import POLL
 from stackwright.core.conditions import Condition, blocked, copied, done, find, waiting
 from stackwright.core.objects import is_deleting
+from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.resources import ResourceKey
 from stackwright.core.plan import Action, Plan, apart
 
@@ -85,7 +86,14 @@ def _make(seen: Observed) -> Plan:
         return report(seen, (*api.conditions, stage), (*calls, *api.actions), 0.0, **written(left))
     if found.missing:
         return _lost(seen, found, api)
-    return _running(seen, owner, want, found, api) if found.complete else _progress(seen, want, found, api)
+    if found.complete or (found.calls and all(map(_is_bastion, found.calls))):
+        return _running(seen, owner, want, found, api)
+    return _progress(seen, want, found, api)
+
+
+def _is_bastion(call: CloudCall) -> bool:
+    """Whether it creates the bastion's floating IP, which no other part of the cluster waits for."""
+    return call.do == "create" and call.resource_key == BASTION
 
 
 def _api(seen: Observed, owner: Owner, found: Progress) -> _Api:
@@ -117,7 +125,8 @@ def _progress(seen: Observed, want: Wanted, found: Progress, api: _Api) -> Plan:
         first = next((part.resource_key for part in parts(want) if part.resource_key not in found.record), SUBNET)
         blocks = blocked(stage_of(first), "ResourceAmbiguous", found.note)
         stage = blocks if found.originals else waiting(stage_of(first), found.wait)
-    conditions, actions = (*api.conditions, *stopped(stage)), (*api.actions, *apart(stage.type, found.calls))
+    conditions = (*stopped(stage), *(each for each in api.conditions if each.type != stage.type))
+    actions = (*api.actions, *apart(stage.type, found.calls))
     return report(seen, conditions, actions, 0.0 if found.calls else POLL, **written(found.record))
 
 
@@ -158,13 +167,14 @@ def _running(seen: Observed, owner: Owner, want: Wanted, found: Progress, api: _
         *apart(ENDPOINT_READY, endpoint.written_endpoint(seen, where)),
         *rules,
         *set_back(seen.obj, corrections(owner, parts(want), found), stage_of),
-        *apart(BASTION_READY, before.actions),
+        *apart(BASTION_READY, (*before.actions, *found.calls)),
     )
+    last = waiting(BASTION_READY, "Creating floating-ip bastion", "Applying") if found.calls else before.condition
     return report(
         seen,
-        (done(NETWORK_READY, found.note), *(done(type_) for type_ in stages.STAGES[1:3]), stage, before.condition),
+        (done(NETWORK_READY, found.note), *(done(type_) for type_ in stages.STAGES[1:3]), stage, last),
         actions,
-        DRIFT if stage.status and before.condition.status else POLL,
+        0.0 if found.calls else DRIFT if stage.status and last.status else POLL,
         **written(found.record),
         **_given(status),
         ready=bool(stage.status),
