@@ -82,7 +82,7 @@ def _not_allowed(value: object, context: Mapping[str, Any], repeated: bool) -> s
     and `synonyms` of the expected ones, to the context of its error.
     """
     allowed = context["expected"]
-    what = shown(value) if repeated else "the value"
+    what = named(value) if repeated else "the value"
     if isinstance(value, str) and value.removeprefix("~") in context.get("unsupported", ()):
         return f"{what} {NOT_SUPPORTED}; allowed: {allowed}"
     removes = str(value).startswith("~")

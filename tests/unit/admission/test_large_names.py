@@ -75,9 +75,10 @@ def configured(text: str) -> dict[str, Any]:
         (PLANE, configured("".join(f"[{LONG[:250]}{number}]\nx=\n" for number in range(2_400)))),
         (CLOUD, {"services": {"identity": {"keystone": {"values": {"conf": {"keystone": {LONG: SECRETS}}}}}}}),
         (CLOUD, {"nodes": {f"{LONG[:1500]}{number}": {"services": {}} for number in range(2_000)}}),
+        (CLOUD, {"services": {"database": {"mariadb": {"values": {"volume": {"size": "1" * 100_000 + "x"}}}}}}),
         (CLUSTER, {"managedSubnets": [{"cidr": "192.0.2.0/24", "allocationPools": LONG * 39}]}),
     ],
-    ids=range(14),
+    ids=range(15),
 )
 def test_it_is_validated_fast(form: Any, spec: dict[str, Any]) -> None:
     began = time.process_time()
@@ -149,3 +150,17 @@ def test_an_error_in_ini_text_repeats_no_secret(text: str) -> None:
 
 def test_a_secret_that_ends_after_the_shown_part_of_a_name_is_recognized() -> None:
     assert name_of("mysql+pymysql://keystone:" + "hunter2" * 12 + "@mariadb") == "***"
+
+
+def test_a_spec_of_too_many_levels_is_refused() -> None:
+    deep: Any = 1
+    for _ in range(2_000):
+        deep = {"a": deep}
+    [error] = wrong(CLOUD, services={"compute": {"nova": {"values": {"conf": {"nova": deep}}}}})
+    assert error == "spec: must have at most 100 levels"
+
+
+def test_a_mapping_in_the_place_of_a_choice_is_not_repeated() -> None:
+    found = wrong(CLOUD, preset={"admin": {"password": "hunter2"}}, size=[{"password": "hunter2"}])
+    assert found
+    assert "hunter2" not in "".join(found)
