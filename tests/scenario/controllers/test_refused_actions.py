@@ -429,3 +429,17 @@ async def test_the_cause_at_the_api_is_named_while_the_bastion_gets_no_floating_
     world.make(bastion=BASTION, apiServer={"floatingIP": "198.51.100.9"})
     await world.run(300)
     assert world.told("APIEndpointReady")[0] == "AddressInUse"
+
+
+async def test_a_removed_rule_is_deleted_although_the_bastion_gets_no_floating_ip() -> None:
+    world = Clusters()
+    rule = {"name": "web", "direction": "ingress", "protocol": "tcp", "portRangeMin": 80, "portRangeMax": 80}
+    groups = MANAGED["managedSecurityGroups"]
+    world.make(managedSecurityGroups={**groups, "workerNodesSecurityGroupRules": [rule]})
+    await world.ready()
+    assert any(t.facts.get("port_range_min") == 80 for t in world.clouds.all("security-group-rule"))
+    refuse(world, "openstack create floating-ip bastion")
+    world.make(bastion=BASTION, managedSecurityGroups=groups)
+    await world.run(300)
+    assert not any(t.facts.get("port_range_min") == 80 for t in world.clouds.all("security-group-rule"))
+    assert world.told("BastionReady") == ("BlockedForbidden", POLICY)

@@ -8,6 +8,7 @@ the bastion is independent. The cluster is deleted when no machine is left.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from stackwright.controllers.capicluster import endpoint, stages
@@ -30,12 +31,20 @@ from stackwright.controllers.infra.capi_pause import pausable
 from stackwright.controllers.infra.clusterapi import is_managed_elsewhere
 from stackwright.controllers.infra.drift import corrections, unmanaged_rules
 from stackwright.controllers.infra.drift import with_event as set_back
-from stackwright.controllers.infra.managed_resources import Owner, Progress, Record, plan_next, record_of, written
+from stackwright.controllers.infra.managed_resources import (
+    DesiredResource,
+    Owner,
+    Progress,
+    Record,
+    plan_next,
+    record_of,
+    written,
+)
 from stackwright.controllers.infra.teardown import POLL
 from stackwright.core.conditions import Condition, blocked, copied, done, find, waiting
 from stackwright.core.objects import is_deleting
 from stackwright.core.openstack.calls import CloudCall
-from stackwright.core.openstack.resources import ResourceKey
+from stackwright.core.openstack.resources import ProjectView, ResourceKey
 from stackwright.core.plan import Action, Plan, apart
 
 DRIFT = 60.0
@@ -77,7 +86,7 @@ def _make(seen: Observed) -> Plan:
     assert seen.cloud is not None
     assert seen.view is not None
     owner, want, record = Owner(seen.cloud, seen.identity), wanted(seen), record_of(seen.status)
-    found = plan_next(owner, list(parts(want)), record, seen.view)
+    found, address = _next(owner, list(parts(want)), record, seen.view)
     api = _api(seen, owner, found)
     if due := _released(seen, record):
         calls = tuple(owner.call("update", s, id=record[s], body=UNMARKED, why="kept for the user") for s in due)
@@ -86,13 +95,24 @@ def _make(seen: Observed) -> Plan:
         return report(seen, (*api.conditions, stage), (*calls, *api.actions), 0.0, **written(left))
     if found.missing:
         return _lost(seen, found, api)
-    if found.complete or (found.calls and all(map(_is_bastion, found.calls))):
-        return _running(seen, owner, want, found, api)
-    return _progress(seen, want, found, api)
+    if found.complete:
+        return _running(seen, owner, want, found, api, address)
+    return _progress(seen, want, found, api, address)
+
+
+def _next(
+    owner: Owner, every: list[DesiredResource], record: Record, view: ProjectView
+) -> tuple[Progress, tuple[CloudCall, ...]]:
+    """The next step, and apart from it the creation of the bastion's floating IP, which no other part waits for."""
+    found = plan_next(owner, every, record, view)
+    if not (found.calls and all(map(_is_bastion, found.calls))):
+        return found, ()
+    others = plan_next(owner, [part for part in every if part.resource_key != BASTION], record, view)
+    return replace(others, record={**others.record, BASTION: found.record[BASTION]}), found.calls
 
 
 def _is_bastion(call: CloudCall) -> bool:
-    """Whether it creates the bastion's floating IP, which no other part of the cluster waits for."""
+    """Whether it creates the bastion's floating IP."""
     return call.do == "create" and call.resource_key == BASTION
 
 
@@ -117,7 +137,7 @@ def _released(seen: Observed, record: Record) -> list[ResourceKey]:
     return [key for key, thing in things.items() if thing and thing.facts.get("floating_ip_address") in named]
 
 
-def _progress(seen: Observed, want: Wanted, found: Progress, api: _Api) -> Plan:
+def _progress(seen: Observed, want: Wanted, found: Progress, api: _Api, address: tuple[CloudCall, ...]) -> Plan:
     if found.calls:
         (what, name), doing = found.calls[0].resource_key, "Creating" if found.calls[0].do == "create" else "Deleting"
         stage = waiting(stage_of((what, name)), f"{doing} {what} {name}", "Applying")
@@ -126,7 +146,7 @@ def _progress(seen: Observed, want: Wanted, found: Progress, api: _Api) -> Plan:
         blocks = blocked(stage_of(first), "ResourceAmbiguous", found.note)
         stage = blocks if found.originals else waiting(stage_of(first), found.wait)
     conditions = (*stopped(stage), *(each for each in api.conditions if each.type != stage.type))
-    actions = (*api.actions, *apart(stage.type, found.calls))
+    actions = (*api.actions, *apart(stage.type, found.calls), *apart(BASTION_READY, address))
     return report(seen, conditions, actions, 0.0 if found.calls else POLL, **written(found.record))
 
 
@@ -145,7 +165,9 @@ def _lost(seen: Observed, found: Progress, api: _Api) -> Plan:
     return report(seen, (*api.conditions, stage), api.actions, DRIFT, ready=False)
 
 
-def _running(seen: Observed, owner: Owner, want: Wanted, found: Progress, api: _Api) -> Plan:
+def _running(
+    seen: Observed, owner: Owner, want: Wanted, found: Progress, api: _Api, address: tuple[CloudCall, ...]
+) -> Plan:
     assert seen.view is not None
     status = _known(seen, found)
     rules = set_back(seen.obj, unmanaged_rules(owner, found, seen.view), stage_of)
@@ -154,7 +176,7 @@ def _running(seen: Observed, owner: Owner, want: Wanted, found: Progress, api: _
         asked = find(seen.obj, ROUTER_READY)
         requeue = POLL if asked and copied(asked) == stage else 0.0  # the last request may not have changed the port
         conditions = (*stopped(stage), done(GROUPS_READY), *api.conditions)
-        actions = (*apart(ROUTER_READY, attach), *api.actions, *rules)
+        actions = (*apart(ROUTER_READY, attach), *api.actions, *rules, *apart(BASTION_READY, address))
         return report(seen, conditions, actions, requeue, **written(found.record), **_given(status))
     held = endpoint.held(seen, status)
     where = endpoint.endpoint(seen, status, held)
@@ -167,14 +189,14 @@ def _running(seen: Observed, owner: Owner, want: Wanted, found: Progress, api: _
         *apart(ENDPOINT_READY, endpoint.written_endpoint(seen, where)),
         *rules,
         *set_back(seen.obj, corrections(owner, parts(want), found), stage_of),
-        *apart(BASTION_READY, (*before.actions, *found.calls)),
+        *apart(BASTION_READY, (*before.actions, *address)),
     )
-    last = waiting(BASTION_READY, "Creating floating-ip bastion", "Applying") if found.calls else before.condition
+    last = waiting(BASTION_READY, "Creating floating-ip bastion", "Applying") if address else before.condition
     return report(
         seen,
         (done(NETWORK_READY, found.note), *(done(type_) for type_ in stages.STAGES[1:3]), stage, last),
         actions,
-        0.0 if found.calls else DRIFT if stage.status and last.status else POLL,
+        0.0 if address else DRIFT if stage.status and last.status else POLL,
         **written(found.record),
         **_given(status),
         ready=bool(stage.status),
