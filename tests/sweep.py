@@ -40,8 +40,8 @@ def parts(count: int) -> pytest.MarkDecorator:
 def sampled(cases: Iterable[T], every: int = 4, part: Part = ALL) -> Iterable[T]:
     """Yield every `every`-th case; all those of the part where the environment has SWEEP=all (`make sweep`).
 
-    The first one is chosen by the number of commits, so that `every` consecutive commits try all cases, and a commit
-    always tries the same ones. For sweeps only that take seconds: of any other, all cases are tried each time.
+    The first one is chosen by `commits`, so that `every` consecutive commits of the main line try all cases, and one
+    commit always tries the same ones. For sweeps only that take seconds: of any other, all cases are tried each time.
     """
     if _is_full():
         return islice(cases, part.number, None, part.count)
@@ -54,10 +54,13 @@ def _is_full() -> bool:
 
 @functools.cache
 def commits() -> int:
-    """How many commits HEAD has; 0 where there is no git, nor a repository."""
+    """How many commits the main line has: a merge counts once. 0 where there is no git, nor a repository."""
     try:
         done = subprocess.run(
-            ["git", "rev-list", "--count", "HEAD"], cwd=Path(__file__).parent, capture_output=True, text=True
+            ["git", "rev-list", "--count", "--first-parent", "HEAD"],
+            cwd=Path(__file__).parent,
+            capture_output=True,
+            text=True,
         )
     except OSError:
         return 0

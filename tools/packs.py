@@ -30,7 +30,7 @@ CLOUDS = tuple(STARTS)
 BUILD_MINUTES = 25  # to compile another version of Kubernetes
 MOST_COST = 20  # minutes of a pack and its cloud, in one `make test`
 MOST_COMMITS = 40  # since a pack passed
-DUE_COMMITS = 30  # since a pack passed: a run then takes it, whatever changed
+SPARE_RUNS = 5  # which may omit their packs or not be recorded, without making a pack overdue
 NEVER = "never run"
 
 
@@ -132,19 +132,27 @@ def choose(
     ages: Mapping[str, int | None],
     count: int,
 ) -> list[Pack]:
-    """The packs of one `make test`: at most two. First those that failed or never ran, then those that are nearly
-    overdue, then those whose paths changed; the oldest first within each group. Without any, the next in rotation.
+    """The packs of one `make test`: at most two. First those that failed or never ran, then those that are due, then
+    those whose paths changed; the oldest first within each group. Without any, the next in rotation.
+
+    A pack is due if it would be overdue before its turn when each run takes the oldest packs, with SPARE_RUNS to spare:
+    many packs of one age are thus due earlier than one pack alone.
 
     changed  pack → paths changed since its record
     ages     pack → commits since it passed, None if unknown
-    count    number of commits of the history
+    count    number of commits of the main line
     """
+    known = [age for pack in packs if (age := ages.get(pack.name)) is not None]
+
+    def is_due(age: int) -> bool:
+        as_old = sum(other >= age for other in known)
+        return age + as_old / MOST_PACKS + SPARE_RUNS > MOST_COMMITS
 
     def rank(pack: Pack) -> int | None:
         age = ages.get(pack.name)
         if record.get(pack.name, Run()).result != "passed":
             return 0
-        if age is None or age > DUE_COMMITS:
+        if age is None or is_due(age):
             return 1
         return 2 if selects(pack, changed.get(pack.name, ())) else None
 

@@ -315,7 +315,10 @@ def whole(first: Sequence[str], chosen: list[Pack], limit: float = math.inf) -> 
             suite.make(target)
         if started(suite, cloud, start):
             story(suite, chosen)
-    return suite.summary()
+    code = suite.summary()
+    if chosen and len(suite.omitted) == len(chosen):
+        print("NO PACK RAN: no chosen one had time")
+    return code
 
 
 # ---- verbs
@@ -333,7 +336,7 @@ def test() -> int:
     slow = [pack for pack in known if packs.cost(pack, is_built) > packs.MOST_COST]
     if slow:
         print(f"packs that take too long here: {', '.join(pack.name for pack in slow)}")
-    old, count = ages(known, record), git("rev-list", "--count", "HEAD")
+    old, count = ages(known, record), git("rev-list", "--count", "--first-parent", "HEAD")
     fast = [pack for pack in known if pack not in slow]
     chosen = packs.choose(fast, record, changes(fast, record), old, int(count or 0))
     print(f"packs: {', '.join(pack.name for pack in chosen)}", flush=True)

@@ -1,5 +1,5 @@
-// Pause holds the namespaces of a pod. It must really pause: a sandbox whose process ends is made anew for ever.
-// As process 1 of a pod that shares its process namespace it also reaps the children others left behind.
+// Pause keeps the namespaces of a pod open. It must not exit, because kubelet recreates a sandbox whose process has ended.
+// As process 1 of a pod with a shared process namespace it also reaps orphaned child processes.
 package main
 
 import (
@@ -10,7 +10,7 @@ import (
 )
 
 func main() {
-	debug.SetGCPercent(-1) // nothing is allocated any more: one thread less wakes up
+	debug.SetGCPercent(-1) // main allocates no more memory; without the garbage collector one thread less wakes up
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGCHLD)
 	for got := range signals {

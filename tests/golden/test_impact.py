@@ -46,7 +46,7 @@ async def test_the_operators_chart_is_rendered_although_it_requires_a_version_of
 
 async def test_options_restart_the_pods_that_read_them_and_no_other() -> None:
     found = await upgraded("openstack-keystone", "keystone", {"conf": {"keystone": {"token": {"expiration": 7}}}})
-    assert Restart("Deployment keystone-api", "1 pod", SURGE) in found
+    assert Restart("Deployment", "keystone-api", "1 pod", SURGE) in found
     assert not any(each.away for each in found)
     assert await upgraded("openstack-keystone", "keystone", {}) == ()
 
@@ -58,13 +58,13 @@ async def test_more_replicas_restart_nothing() -> None:
 @pytest.mark.parametrize(
     ("release", "chart", "workload"),
     [
-        ("openstack-mariadb", "mariadb", "StatefulSet mariadb-server"),
-        ("openstack-rabbitmq", "rabbitmq", "StatefulSet rabbitmq-server"),
+        ("openstack-mariadb", "mariadb", "mariadb-server"),
+        ("openstack-rabbitmq", "rabbitmq", "rabbitmq-server"),
     ],
 )
 async def test_a_single_data_server_is_unavailable_while_it_restarts(release: str, chart: str, workload: str) -> None:
     images = {"images": {"tags": {chart: "registry/other:1"}}}
-    assert Restart(workload, "1 pod", NOBODY, away=True) in await upgraded(release, chart, images)
+    assert Restart("StatefulSet", workload, "1 pod", NOBODY, away=True) in await upgraded(release, chart, images)
 
 
 async def test_servers_of_a_database_that_share_a_node_are_named() -> None:

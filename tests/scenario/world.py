@@ -52,6 +52,7 @@ from stackwright.services.ceph.values import REQUESTS
 from stackwright.services.context import CLOUD_AUTHORITY, PLACES
 from stackwright.services.registry import SERVICES
 from support.faults import Crash, Fuse, faulty
+from support.waiting import next_due
 from tests.scenario.faulty_clouds import FaultyClouds
 
 NAMESPACE = "openstack"
@@ -401,7 +402,7 @@ class World:
             if self._task.done():
                 raise _crash_of(self._task)
             queue = self._runtime.queue
-            due = queue.next_due()
+            due = next_due(queue)
             now = (self.cluster._version, len(self.reconciles))
             if now != before or not queue.idle or (due is not None and due < loop.time() + patience):
                 quiet, before = 0.0, now

@@ -14,22 +14,22 @@ import (
 // (112 KiB); images, objects and files are streamed.
 const short = 128 << 10
 
-// pace: how long a client may let the ingress wait. What it sends earns it more time.
+// pace limits how long the ingress waits for a client. Each byte received extends the time.
 type pace struct {
 	patience time.Duration // without a byte
 	rate     int           // bytes per second, on average
-	stall    time.Duration // for a client to take what it is sent
+	stall    time.Duration // for a client to receive a part of a response
 }
 
 var clients = pace{patience: 30 * time.Second, rate: 4 << 10, stall: 2 * time.Minute}
 
-// body is that of a request. Only the time in which the client is waited for counts, not that of a slow pod.
+// body is the body of a request. Only time spent waiting for the client counts, not time waiting for a slow pod.
 type body struct {
 	io.ReadCloser
 	control *http.ResponseController
 	pace    pace
 	left    time.Duration
-	slow    *atomic.Bool // whether it was given up
+	slow    *atomic.Bool // set when the client was too slow
 }
 
 func (b *body) Read(into []byte) (int, error) {
@@ -49,8 +49,8 @@ func (b *body) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// receive reads a short body whole, so that no pod waits for it. It tells whether the body is long: of that the
-// beginning at most has been read.
+// receive reads a short body completely, so that no pod waits for it. It returns whether the body is long; of a long body
+// at most the beginning has been read.
 func receive(w http.ResponseWriter, r *http.Request, pace pace, slow *atomic.Bool) (long bool, err error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return false, nil
@@ -73,7 +73,7 @@ func receive(w http.ResponseWriter, r *http.Request, pace pace, slow *atomic.Boo
 	return false, nil
 }
 
-// whole is a body in memory, until it was sent: a pod may take long to answer.
+// whole is a body in memory. It is freed once sent, because a pod may need long to respond.
 type whole struct{ bytes.Reader }
 
 func (w *whole) Read(into []byte) (int, error) {

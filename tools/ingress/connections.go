@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// gate bounds the connections of all listeners together, and so the memory that they take. A connection carries one
-// request at a time. If there are too many, an idle one is closed, and if there is none, one of the address that has most:
-// others keep theirs. That may be the new one; one whose response has begun is never closed.
+// gate limits the connections of all its listeners together, and thereby their memory. A connection carries one request at
+// a time. Above the limit an idle connection is closed or, if none is idle, one of the client address with the most
+// connections, which may be the new one. A connection whose response has begun is never closed.
 type gate struct {
 	total   int // of all clients
 	client  int // of one address, behind which there may be many users
 	asking  int // without a complete request
-	backend int // with a request to one backend: one that hangs leaves the other connections to others
+	backend int // with a request to one backend, so that a hanging backend cannot use all connections
 
 	mutex   sync.Mutex
 	open    map[*connection]struct{}
@@ -55,7 +55,7 @@ type connection struct {
 
 type connectionKey struct{}
 
-// listener lets in what the gate lets in.
+// listener accepts the connections that the gate admits.
 type listener struct {
 	net.Listener
 	gate *gate
@@ -95,7 +95,7 @@ func (g *gate) enter(conn net.Conn) *connection {
 	return c
 }
 
-// set tells what a connection waits for.
+// set changes the state of a connection.
 func (c *connection) set(to state) {
 	c.gate.mutex.Lock()
 	defer c.gate.mutex.Unlock()
@@ -112,8 +112,8 @@ func (c *connection) become(to state) {
 	}
 }
 
-// ask tells whether a connection's request may go to a backend. Of its requests an address has no more than there is
-// room left for, so that a new address finds room.
+// ask returns whether a connection may send its request to a backend. One client address may use at most as many requests
+// as remain free, so that new client addresses get slots.
 func (c *connection) ask(backend string, to state) bool {
 	c.gate.mutex.Lock()
 	defer c.gate.mutex.Unlock()
@@ -146,8 +146,8 @@ func (g *gate) bound() {
 	}
 }
 
-// drop closes one of those that match, an idle one if there is any, for it loses no request: the oldest of the address that
-// has most of them. If none is idle, one that waits for a pod is the last of its address.
+// drop closes one of the matching connections: the oldest of the client address with the most of them. Idle connections
+// are preferred, because they lose no request; connections that wait for a pod are chosen last.
 func (g *gate) drop(match func(*connection) bool) {
 	var closable, unused []*connection
 	for c := range g.open {
@@ -194,7 +194,7 @@ func (c *connection) Close() error {
 	return c.Conn.Close()
 }
 
-// client is an address; of IPv6 the network, for a client has all of it.
+// client returns the address of a client; for IPv6 its /64 network, because a client can use all its addresses.
 func client(conn net.Conn) netip.Prefix {
 	where, _ := netip.ParseAddrPort(conn.RemoteAddr().String())
 	address := where.Addr().Unmap().WithZone("")
@@ -202,7 +202,7 @@ func client(conn net.Conn) netip.Prefix {
 	return prefix
 }
 
-// connectionOf what the server calls a connection.
+// connectionOf returns the gate's connection below a connection of the server.
 func connectionOf(conn net.Conn) *connection {
 	if secured, ok := conn.(*tls.Conn); ok {
 		conn = secured.NetConn()
@@ -210,7 +210,7 @@ func connectionOf(conn net.Conn) *connection {
 	return conn.(*connection)
 }
 
-// watch has a server tell its gate of the connections: a request's context ends with its connection.
+// watch makes a server report the states of connections to their gate, and cancels a request when its connection is closed.
 func watch(one *http.Server) {
 	one.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
 		c := connectionOf(conn)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// find answers where a request goes: the most particular host that has a path for it.
+// find returns the backend of a request: that of the most specific host with a matching path.
 func (t *Table) find(host, where string) *backend {
 	for _, key := range candidates(host) {
 		for _, one := range t.hosts[key] {
@@ -23,7 +23,7 @@ func (t *Table) find(host, where string) *backend {
 	return nil
 }
 
-// matches as the API says it: by whole elements, so /v2 is not /v2.1.
+// matches compares complete path elements, as the Ingress API requires: /v2 does not match /v2.1.
 func (p path) matches(where string) bool {
 	if p.exact {
 		return where == p.text
@@ -41,7 +41,7 @@ func (t *Table) certificate(host string) *tls.Certificate {
 	return nil
 }
 
-// certificate for a handshake. Without one the client is told that its name is unknown.
+// certificate returns the certificate for a handshake; without one the handshake fails with unrecognized_name.
 func (c *Current) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	table := c.table.Load()
 	if table == nil {
@@ -58,7 +58,7 @@ func candidates(host string) []string {
 	return []string{host, "*." + parent}
 }
 
-// hostname without port and the dot at the end, in small letters.
+// hostname returns a host without port and trailing dot, in lower case.
 func hostname(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -1,16 +1,16 @@
 // The ingress of a cloud: it takes the Ingress objects of one class in one
 // namespace, and proxies HTTP, HTTPS and WebSockets to the pods behind them.
 //
-//	watch.go   what Kubernetes says: Ingresses, Services, EndpointSlices, Secrets
-//	table.go   the same as one immutable table of hosts, paths and certificates
-//	lookup.go  what the table has for a name and a path
-//	proxy.go   a request, by the table of the moment
+//	watch.go   watches Ingresses, Services, EndpointSlices and Secrets
+//	table.go   builds an immutable table of hosts, paths and certificates from them
+//	lookup.go  finds the backend and the certificate of a host and path
+//	proxy.go   proxies requests by the latest table
 //
-// What protects it and the pods from clients:
+// Protection of the ingress and of pods against clients:
 //
-//	connections.go  how many connections there are, of each client and to each backend
-//	body.go         bodies of requests: short ones are read whole, long ones have a least rate
-//	uploads.go      how many long bodies each pod takes at a time
+//	connections.go  limits connections per client and requests per backend
+//	body.go         reads short request bodies completely, and enforces a minimum rate
+//	uploads.go      limits concurrent long bodies per pod
 package main
 
 import (
@@ -84,7 +84,7 @@ func run(ctx context.Context, o options) error {
 	gates := []*gate{newGate(64), public, public}
 	failed := make(chan error, len(servers))
 	for i, one := range servers {
-		// Opened here, so that a taken port ends the program before it says that it is ready.
+		// Opened here, so that a port in use ends the program before it reports that it is ready.
 		opened, err := net.Listen("tcp", one.Addr)
 		if err != nil {
 			return err
@@ -100,8 +100,8 @@ func run(ctx context.Context, o options) error {
 	return drain(servers, o.drain)
 }
 
-// server has no limit for the whole of a body, neither in size nor in time: images are large, and consoles stay open for
-// hours. It speaks no HTTP/2: with one request a connection, the number of connections bounds the memory.
+// server limits neither the size nor the total time of a body, because images are large and consoles stay open for hours.
+// HTTP/2 is disabled: with one request per connection, the number of connections limits the memory.
 func server(address string, handler http.Handler) *http.Server {
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(true)
@@ -110,7 +110,7 @@ func server(address string, handler http.Handler) *http.Server {
 		Handler:           handler,
 		Protocols:         protocols,
 		ReadHeaderTimeout: 30 * time.Second,
-		WriteTimeout:      clients.stall, // extended with each piece of an answer
+		WriteTimeout:      clients.stall, // extended with each part of a response
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    16 << 10,
 		ErrorLog:          slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug),
@@ -125,7 +125,7 @@ func serve(one *http.Server, opened net.Listener, gate *gate) error {
 	return one.Serve(listener{opened, gate})
 }
 
-// health: ready once everything was read, and until the end begins.
+// health is ready once all objects were listed, until the shutdown begins.
 func health(ctx context.Context, current *Current) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })

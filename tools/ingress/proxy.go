@@ -18,7 +18,7 @@ import (
 // maxHeaders is the number of header lines of a request: each takes ten times the memory of the shortest line.
 const maxHeaders = 100
 
-// maxWait of a long body for a pod that takes it.
+// maxWait limits how long a long body waits for a free pod.
 const maxWait = 5 * time.Minute
 
 // Proxy sends requests to pods. Long bodies pass through in pieces of 32 KiB, whatever their size.
@@ -54,15 +54,15 @@ func newProxy(current *Current, port string, dialTimeout time.Duration) *Proxy {
 		},
 		Transport: &http.Transport{
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return callOf(ctx).pod, nil },
-			// One connection a request: each finds a pod that is there now, and none is lost on a connection
-			// that its pod closes just then. A POST could not be sent again.
+			// One connection per request, so that each request uses an available pod and none is lost on a
+			// connection that its pod closes concurrently. A POST could not be retried.
 			DisableKeepAlives:  true,
 			DisableCompression: true,
 		},
 	}}
 }
 
-// dial tries every pod of the backend, beginning with the next in turn: nothing was sent yet, so nothing happens twice.
+// dial tries all pods of the backend, round robin. No request has been sent yet, so none is executed twice.
 func (p *Proxy) dial(ctx context.Context, to *backend) (net.Conn, error) {
 	var failed error
 	first := int(to.next.Add(1) % uint32(len(to.addresses)))
@@ -80,7 +80,7 @@ func (p *Proxy) dial(ctx context.Context, to *backend) (net.Conn, error) {
 	return nil, failed
 }
 
-// dialLong does the same for a long body, once a pod takes one more of them.
+// dialLong does the same for a long body; it waits until a pod is below its limit.
 func (p *Proxy) dialLong(ctx context.Context, to *backend) (pod net.Conn, release func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
@@ -101,7 +101,7 @@ func (p *Proxy) dialLong(ctx context.Context, to *backend) (pod net.Conn, releas
 	return nil, nil, failed
 }
 
-// rewrite: what the client says of itself is replaced by what is so.
+// rewrite replaces forwarding headers of the client by correct ones.
 func rewrite(request *httputil.ProxyRequest) {
 	to := callOf(request.In.Context()).to
 	out := request.Out
@@ -112,12 +112,12 @@ func rewrite(request *httputil.ProxyRequest) {
 			delete(out.Header, name)
 		}
 	}
-	// The client sends its body at once: a server that knows no 100-continue would hold it up for a second.
+	// The body is sent at once, because waiting for a server without support of 100-continue takes a second.
 	out.Header.Del("Expect")
 	request.SetXForwarded()
 }
 
-// forged: CGI and WSGI read X_Forwarded_Proto as X-Forwarded-Proto.
+// forged also matches underscores, because CGI and WSGI read X_Forwarded_Proto as X-Forwarded-Proto.
 func forged(name string) bool {
 	name = http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))
 	return strings.HasPrefix(name, "X-Forwarded-") || name == "Forwarded" || name == "X-Real-Ip"
@@ -139,13 +139,13 @@ func fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
-// refuse a request of which not all was read: its connection cannot have another one.
+// refuse rejects a request that was not read completely, so its connection cannot be reused.
 func refuse(w http.ResponseWriter, status int) {
 	w.Header().Set("Connection", "close")
 	http.Error(w, http.StatusText(status), status)
 }
 
-// plain: a host with a certificate is served by HTTPS only. 308 keeps the method and the body.
+// plain redirects hosts with a certificate to HTTPS. Status 308 keeps the method and the body.
 func (p *Proxy) plain(w http.ResponseWriter, r *http.Request) {
 	host := hostname(r.Host)
 	if table := p.current.table.Load(); table == nil || table.certificate(host) == nil {
@@ -164,7 +164,7 @@ func (p *Proxy) secure(w http.ResponseWriter, r *http.Request) {
 	begun := time.Now()
 	name := "-"
 	defer func() {
-		// Never the query: consoles have their token there.
+		// Never log the query, which contains the token of a console.
 		slog.Info("request", "client", r.RemoteAddr, "method", r.Method, "host", r.Host, "path", r.URL.Path,
 			"status", seen.status, "ms", time.Since(begun).Milliseconds(), "backend", name)
 	}()
@@ -191,8 +191,8 @@ func (p *Proxy) secure(w http.ResponseWriter, r *http.Request) {
 	p.pass(seen, r, &call{from: r.Context().Value(connectionKey{}).(*connection), to: to})
 }
 
-// pass calls a pod once the client has done its part: a short body is complete, for a long one a pod has room. A backend
-// that has many requests already gets no more of them.
+// pass calls a pod once a short body is complete, or once a pod is below its limit of long bodies. A backend with too many
+// requests gets no more.
 func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, to *call) {
 	r = r.WithContext(context.WithValue(r.Context(), callKey{}, to))
 	long, err := receive(w, r, p.pace, &to.slow)
@@ -236,7 +236,7 @@ func lines(header http.Header) (count int) {
 	return count
 }
 
-// recorder remembers the status of an answer, which takes as long as it takes while its client reads it.
+// recorder records the status of a response. Its deadline is extended as long as the client reads.
 type recorder struct {
 	http.ResponseWriter
 	status int
@@ -258,7 +258,7 @@ func (r *recorder) extend() {
 	_ = http.NewResponseController(r.ResponseWriter).SetWriteDeadline(time.Now().Add(r.stall))
 }
 
-// Hijack: the reverse proxy takes the connection when the protocol is switched, and answers by itself.
+// Hijack is called by the reverse proxy when the protocol is switched; it then writes the response itself.
 func (r *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	r.status = http.StatusSwitchingProtocols
 	return http.NewResponseController(r.ResponseWriter).Hijack()

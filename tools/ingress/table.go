@@ -16,7 +16,7 @@ import (
 	networking "k8s.io/api/networking/v1"
 )
 
-// objects is all that a table is made of.
+// objects is the input of a table.
 type objects struct {
 	class     string
 	ingresses []*networking.Ingress
@@ -25,7 +25,7 @@ type objects struct {
 	secrets   []*core.Secret
 }
 
-// Table is never changed: a request sees one state of the world from its beginning to its end.
+// Table is immutable, so that a request uses one consistent state.
 type Table struct {
 	hosts        map[string][]path // "" is every host, "*.x" every host one label below x
 	certificates map[string]*tls.Certificate
@@ -46,10 +46,10 @@ type backend struct {
 	next      atomic.Uint32
 }
 
-// uploadsAnnotation of an Ingress says how many that are; 1 without it.
+// uploadsAnnotation of an Ingress contains the number of uploads per pod; default 1.
 const uploadsAnnotation = "stackwright.dev/uploads"
 
-// Current is the table of the moment; nil until all was read once.
+// Current is the latest table; nil until all objects were listed.
 type Current struct{ table atomic.Pointer[Table] }
 
 type builder struct {
@@ -79,7 +79,7 @@ func build(found objects) *Table {
 		}
 		b.bySecret[secret.Name] = &pair
 	}
-	// Who was first keeps a host and path that another asks for too.
+	// The oldest Ingress gets a host and path that several Ingresses request.
 	slices.SortFunc(found.ingresses, func(x, y *networking.Ingress) int {
 		return cmp.Or(x.CreationTimestamp.Compare(y.CreationTimestamp.Time), cmp.Compare(x.Name, y.Name))
 	})
@@ -89,7 +89,7 @@ func build(found objects) *Table {
 		}
 	}
 	for _, paths := range b.hosts {
-		// The longest first; of equals the exact one. Stable, so the older one stays before the younger.
+		// Longest path first, then exact before prefix. Stable, so that older Ingresses precede younger ones.
 		slices.SortStableFunc(paths, func(x, y path) int {
 			if x.exact != y.exact && len(x.text) == len(y.text) {
 				return map[bool]int{true: -1, false: 1}[x.exact]
@@ -150,7 +150,7 @@ func (b *builder) route(ingress *networking.Ingress, host, text string, exact bo
 	b.hosts[host] = append(b.hosts[host], path{text, exact, b.backend(ingress, to.Service)})
 }
 
-// backend of a Service without pods has no addresses; the answer is 503 then, not 404.
+// backend returns the backend of a Service. Without pods it has no addresses, which leads to status 503 instead of 404.
 func (b *builder) backend(ingress *networking.Ingress, to *networking.IngressServiceBackend) *backend {
 	name := to.Name + "." + cmp.Or(to.Port.Name, strconv.Itoa(int(to.Port.Number)))
 	if known := b.backends[name]; known != nil {
@@ -177,7 +177,7 @@ func (b *builder) backend(ingress *networking.Ingress, to *networking.IngressSer
 	return made
 }
 
-// addresses of the pods that are ready; while none is, of those that still serve although they are to end.
+// addresses returns the addresses of ready pods or, if none is ready, of terminating pods that still serve.
 func (b *builder) addresses(service, port string) []string {
 	var ready, ending []string
 	for _, slice := range b.slices {

@@ -8,8 +8,8 @@ import (
 
 var errBusy = errors.New("the pods take no more long bodies at the moment")
 
-// uploads counts the long bodies that pods take at the moment. A pod's worker is held until the whole body has come, so
-// that each pod takes fewer than it has workers; the next body waits here.
+// uploads counts the long bodies that each pod is receiving. A body occupies a worker of the pod until it has arrived
+// completely, so the limit per pod is lower than its number of workers; further bodies wait here.
 type uploads struct {
 	mutex sync.Mutex
 	busy  map[string]int // by the address of a pod
@@ -18,7 +18,7 @@ type uploads struct {
 
 func newUploads() *uploads { return &uploads{busy: map[string]int{}, freed: make(chan struct{})} }
 
-// take waits for a pod that takes one more body, and chooses the one with the fewest.
+// take waits until a pod is below the limit, and chooses the pod with the fewest bodies.
 func (u *uploads) take(ctx context.Context, addresses []string, each int) (string, error) {
 	for {
 		u.mutex.Lock()

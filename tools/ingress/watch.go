@@ -18,10 +18,10 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// settle: changes that come together make one new table.
+// settle is the time in which changes are collected for one new table.
 const settle = 100 * time.Millisecond
 
-// Watch keeps the objects of a namespace and makes a table of them whenever one changes.
+// Watch caches the objects of a namespace and creates a new table whenever one changes.
 type Watch struct {
 	class     string
 	current   *Current
@@ -60,7 +60,7 @@ func newWatch(kubeconfig, namespace, class string, secrets []string, current *Cu
 		return nil, err
 	}
 	for _, name := range secrets {
-		// One watch a name: a Role can allow just these, and no other Secret of the cloud ever comes here.
+		// One watch per name, so that a Role can permit only these Secrets.
 		only := fields.OneTermEqualSelector("metadata.name", name)
 		w.secrets = append(w.secrets, w.add(cache.NewListWatchFromClient(client, "secrets", namespace, only), &core.Secret{}))
 	}
@@ -101,7 +101,7 @@ func (w *Watch) add(source cache.ListerWatcher, object runtime.Object) cache.Sto
 	return store
 }
 
-// slim leaves out who set which field: half of an object's size, and nothing here.
+// slim removes managedFields, which are half of an object's size and unused here.
 func slim(object any) (any, error) {
 	if found, err := meta.Accessor(object); err == nil {
 		found.SetManagedFields(nil)

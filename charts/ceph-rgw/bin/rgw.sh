@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs the gateway. How to log in to Keystone comes from mounted files, and the password goes into no file of ours.
+# Runs the gateway. Keystone's URL and user name come from mounted files; the password is read from its file, never copied.
 . /opt/stackwright/lib.sh
 KEYSTONE=/run/secrets/keystone
 

@@ -1,10 +1,10 @@
-"""Who is who in the trial Ceph: writes /etc/ceph/ceph.conf and /etc/ceph/keyring.
+"""Identities of the trial Ceph: writes /etc/ceph/ceph.conf and /etc/ceph/keyring.
 
-The cluster's identity and the keys of its daemons are derived from one secret. So every pod knows what it needs before
-there is a cluster, and nothing has to be handed from one to the other.
+The cluster's ID and the keys of its daemons are derived from one secret. So each pod can compute them before the
+cluster exists, and pods exchange no keys.
 
     identity.py write NAME...   both files, the keyring with these names; prints "<name> <address>" of each monitor
-    identity.py key NAME        prints a key
+    identity.py key NAME        prints the key of a name
 """
 
 import base64
@@ -22,7 +22,7 @@ PASSWORD = Path("/run/secrets/ceph-admin/password")
 PORT = 3300  # msgr2, the only protocol here
 
 EVERYTHING = {"mon": "allow *", "mgr": "allow *", "osd": "allow *", "mds": "allow *"}
-# The monitors learn these from the keyring that their store is made with.
+# The monitors read these from the keyring when they create their store.
 CAPS = {
     "mon.": {"mon": "allow *"},
     "client.admin": EVERYTHING,
@@ -36,7 +36,7 @@ def digest(name: str) -> bytes:
 
 
 def key(name: str) -> str:
-    """As Ceph writes keys: type AES, time of making, length, the key itself."""
+    """A key in Ceph's encoding: type AES, creation time, length, the key itself."""
     return base64.b64encode(struct.pack("<HIIH", 1, 0, 0, 16) + digest(name)).decode()
 
 
@@ -45,7 +45,7 @@ def fsid() -> str:
 
 
 def monitors() -> dict[str, str]:
-    """Name → address of its Service, which stays when the pod goes."""
+    """Name → address of its Service, which does not change when the pod is replaced."""
     domain = os.environ["MONITOR_DOMAIN"]
     return {name: socket.gethostbyname(f"{name}.{domain}") for name in os.environ["MONITORS"].split()}
 

@@ -1,4 +1,4 @@
-"""The few calls of the Kubernetes API that the scripts of this chart need, with the pod's own token."""
+"""A client for the Kubernetes API calls of this chart's scripts, with the token of the pod."""
 
 import contextlib
 import http.client
@@ -18,7 +18,7 @@ class ApiError(Exception):
 
 
 class Kubernetes:
-    """One connection, made when it is needed, and again after any trouble."""
+    """A client with one connection, which is opened by the first call and reopened after an error."""
 
     def __init__(self, manager: str) -> None:
         self.namespace = os.environ["POD_NAMESPACE"]
@@ -34,23 +34,23 @@ class Kubernetes:
             raise
 
     def find(self, resource: str, name: str) -> tuple[dict[str, Any] | None, str]:
-        """An object, and from where on to watch it."""
+        """An object, or None, and the resource version to watch it from."""
         found = self._answer("GET", f"{resource}?fieldSelector=metadata.name={name}")
         return next(iter(found["items"]), None), found["metadata"]["resourceVersion"]
 
     def apply(self, resource: str, name: str, content: dict[str, Any], **metadata: Any) -> None:
-        """Make an object of core/v1, or bring it to this content; fields that we set once and do not set now go."""
+        """Creates or updates an object of core/v1 by server-side apply, which removes fields that we no longer set."""
         kind = {"secrets": "Secret", "configmaps": "ConfigMap"}[resource]
         body = {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, **metadata}, **content}
         self._answer("PATCH", f"{resource}/{name}?fieldManager={self._manager}&force=true", body)
 
     def changed(self, resource: str, name: str, since: str, seconds: int) -> bool:
-        """Wait until an object is another than it was; false if nothing happened in that time."""
+        """Waits until an object changes. Returns false if it did not change within `seconds`."""
         query = f"watch=1&fieldSelector=metadata.name={name}&resourceVersion={since}&timeoutSeconds={seconds}"
         with self._call("GET", f"{resource}?{query}", None, seconds + 10) as response:
             if not response.readline():
                 return False
-        self.close()  # more might follow
+        self.close()  # the response may contain more events
         return True
 
     def close(self) -> None:
@@ -65,7 +65,7 @@ class Kubernetes:
 
     @contextlib.contextmanager
     def _call(self, method: str, path: str, body: dict[str, Any] | None, seconds: int) -> Any:
-        token = (ACCOUNT / "token").read_text()  # it is renewed now and then
+        token = (ACCOUNT / "token").read_text()  # kubelet renews it
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/apply-patch+yaml"}
         try:
             if not self._connection:

@@ -1,10 +1,10 @@
-# What the scripts of Ceph's daemons share. Read by bash from mon.sh, mgr.sh and osd.sh, which have two parts each:
-#   prepare   makes what the daemon needs; when it fails it is tried again
-#   daemon    the command, an array that prepare fills
-# A loop and not `exec`: after a crash kubelet would wait longer from time to time (CrashLoopBackOff).
+# Functions of Ceph's daemons, sourced by mon.sh, mgr.sh, osd.sh and rgw.sh. Each of these defines:
+#   prepare   a function that creates what the daemon needs; it is retried until it succeeds
+#   daemon    an array with the command, set by prepare
+# A loop instead of `exec`: after each crash kubelet would wait longer for the restart (CrashLoopBackOff).
 
 HOME_DIR=/var/lib/ceph    # the volume
-RUN=/run/ceph             # lost with the pod
+RUN=/run/ceph             # deleted with the pod
 ORDINAL=${POD_NAME##*-}
 
 pid=
@@ -12,7 +12,7 @@ stopping=
 
 say() { echo "$(date -u +%FT%TZ) [start] $*" >&2; }
 
-# For what is said again and again: only when it is another.
+# Logs a message unless it is the same as the last one.
 say_once() { [[ $(cat $RUN/said 2>/dev/null) == "$*" ]] || { echo "$*" >$RUN/said; say "$*"; }; }
 
 stop() {
@@ -21,15 +21,15 @@ stop() {
 }
 trap stop TERM INT
 
-# Names of whom the container may be → ceph.conf, keyring, and the monitors' addresses in $RUN/monitors.
+# identify NAME...: writes ceph.conf, the keyring with these names, and the monitors' addresses to $RUN/monitors.
 identify() {
     python3 /opt/stackwright/identity.py write "$@" >$RUN/monitors 2>$RUN/error || { say_once "waiting: $(<$RUN/error)"; return 1; }
 }
 
-# Asks the monitors; their silence must not last.
+# Sends a command to the monitors, with a timeout.
 ask() { timeout 20 ceph --connect-timeout 10 "$@" 2>$RUN/error; }
 
-# A folder that is made whole, or not at all: keep NEW FOLDER.
+# keep NEW FOLDER: renames a complete new folder, so that FOLDER is never incomplete.
 keep() { sync -f "$1" && mv -T "$1" "$2" && sync -f "$HOME_DIR"; }
 
 supervise() {
@@ -39,7 +39,7 @@ supervise() {
             "${daemon[@]}" &
             pid=$!
             [[ -z $stopping ]] || kill -TERM $pid
-            # A signal ends the wait but not the daemon, so wait until it has really gone.
+            # A signal interrupts `wait` before the daemon has ended, so repeat it until the process is gone.
             while :; do
                 wait $pid
                 rc=$?

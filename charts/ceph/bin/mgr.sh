@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs the manager, which counts what pools and OSDs hold. It keeps nothing.
+# Runs the manager, which collects the usage of pools and OSDs. It has no persistent data.
 . /opt/stackwright/lib.sh
 
 prepare() {

@@ -1,13 +1,13 @@
 #!/bin/bash
-# Runs a monitor. The first one makes the cluster, of itself alone, once all others have said that they know of none; each other
-# joins by itself. So no two clusters come to be, not even when the first one lost its volume, and one monitor can become three.
+# Runs a monitor. The first monitor creates a cluster of one member once all others report that they have no store; each other
+# monitor joins it. This prevents a second cluster, even if the first monitor lost its volume, and allows a change from 1 to 3.
 . /opt/stackwright/lib.sh
 DATA=$HOME_DIR/mon
 listener=
 
 address() { awk -v name="$POD_NAME" '$1 == name {print $2}' $RUN/monitors; }
 
-# A monitor without a store says so, where others look for it.
+# Reports "empty" to other monitors on the monitor port while this monitor has no store.
 tell_empty() {
     [[ -n $listener ]] && return
     socat "TCP-LISTEN:3300,bind=$POD_IP,fork,reuseaddr" SYSTEM:"echo empty" &
@@ -19,7 +19,7 @@ hush() {
     listener=
 } 2>/dev/null
 
-# What each other monitor says: "empty", "ceph" from one that runs, or "silent".
+# Prints the state of each other monitor: "empty", "ceph" if it runs, or "silent" without a response.
 ask_others() {
     local name address state
     while read -r name address; do
@@ -52,7 +52,7 @@ prepare() {
     identify mon. client.admin client.rgw mgr.ceph || return 1
     [[ -d $DATA ]] || make_store || return 1
     hush
-    # Others see the Service's address, which outlives the pod.
+    # Clients use the Service's address, which does not change when the pod is replaced.
     daemon=(ceph-mon -f -i "$POD_NAME" --mon-data $DATA --public-addr "$(address):3300" --public-bind-addr "$POD_IP:3300")
 }
 

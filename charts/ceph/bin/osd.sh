@@ -1,11 +1,11 @@
 #!/bin/bash
-# Runs an OSD whose disk is a sparse file of its volume. Which OSD it is stands in the volume, and goes with it: a pod with
-# an empty volume is a new OSD, and the one that this pod was before is forgotten.
+# Runs an OSD whose disk is a sparse file in its volume. The volume contains the OSD's UUID. A pod with an empty volume
+# registers a new OSD and purges the previous OSD of this pod.
 . /opt/stackwright/lib.sh
 DATA=$HOME_DIR/osd
 UUID_FILE=$HOME_DIR/uuid
 
-NOBODY=2  # ENOENT, by which the monitors answer that there never was an OSD of this pod
+NOBODY=2  # ENOENT, the monitors' response if this pod never had an OSD
 
 make_store() {
     local id key other others
@@ -18,7 +18,7 @@ make_store() {
         done
         cat /proc/sys/kernel/random/uuid >$UUID_FILE.new && mv $UUID_FILE.new $UUID_FILE
     fi
-    # From a builtin, to standard input: the key is in no argument. Asked again, the answer is the same.
+    # Passed by standard input, so that the key is in no argument. `osd new` is idempotent: a retry returns the same id.
     key=$(python3 /opt/stackwright/identity.py key "osd.$(<$UUID_FILE)") || return 1
     id=$(printf '{"cephx_secret": "%s"}' "$key" | ask osd new "$(<$UUID_FILE)" -i -)
     [[ -n $id ]] || { say_once "waiting for the monitors: $(tail -n1 $RUN/error)"; return 1; }

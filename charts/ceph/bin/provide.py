@@ -1,6 +1,6 @@
-"""Gives clients their pools and keys: follows the ConfigMap of requests and writes the Secret of keys.
+"""Creates the pools and keys of clients: watches the ConfigMap of requests and writes the Secret of keys.
 
-A request that goes away takes its client with it. A pool stays: what is in it is not ours to delete.
+When a request is removed, its client is deleted. Its pools are kept, because they may contain users' data.
 """
 
 import base64
@@ -17,8 +17,8 @@ REQUESTS = "openstack-ceph-requests"
 KEYS = "openstack-ceph-keys"
 MANAGED = {"app.kubernetes.io/managed-by": "stackwright"}
 MONITORS = "mon_endpoints"
-PATIENCE = 20  # seconds that an OSD may wait for its own lease
-EVERY = 5  # seconds; keys and capabilities may change at Ceph's side
+PATIENCE = 20  # seconds that an OSD may be laggy before it is marked down
+EVERY = 5  # seconds between two checks, because other clients may change keys and capabilities in Ceph
 SIZE, PG_NUM = int(os.environ["POOL_SIZE"]), int(os.environ["POOL_PG_NUM"])
 DEVICE_CLASS = os.environ["POOL_DEVICE_CLASS"]
 CLIENT_OPTIONS = json.loads(os.environ["CLIENT_OPTIONS"])
@@ -43,7 +43,7 @@ class Ceph:
         return json.loads(output) if output.strip() else None
 
     def laggy(self) -> set[int]:
-        """OSDs with placement groups that serve no reads; none while there is no manager to ask."""
+        """OSDs with placement groups that serve no reads; empty while no manager responds."""
         command = json.dumps({"prefix": "pg ls", "states": ["laggy"], "format": "json"})
         code, output, _ = self._rados.mgr_command(command, b"", timeout=10)
         found = json.loads(output) if code == 0 and output.strip() else {}
@@ -57,12 +57,12 @@ def provide_pools(ceph: Ceph, wanted: set[str]) -> None:
     pools = {pool["pool_name"]: pool for pool in ceph.ask("osd pool ls", detail="detail")}
     for name in sorted(wanted - pools.keys()):
         say(f"pool {name}")
-        # The number of placement groups for placement (pgp_num) follows by itself.
+        # Ceph sets pgp_num to the same value itself.
         ceph.ask("osd pool create", pool=name, pg_num=PG_NUM, pool_type="replicated", size=SIZE)
     for name in sorted(wanted):
         if name not in pools or not pools[name]["application_metadata"]:
             ceph.ask("osd pool application enable", pool=name, app="rbd")
-    # Of everything, the gateway's pools too.
+    # Applies to all pools, including the gateway's.
     for name in sorted(name for name, pool in pools.items() if pool["size"] != SIZE):
         say(f"pool {name}: {SIZE} copies")
         ceph.ask("osd pool set", pool=name, var="size", val=str(SIZE), yes_i_really_mean_it=True)
@@ -92,7 +92,7 @@ def forget_clients(ceph: Ceph, entities: set[str]) -> None:
 
 def provide(ceph: Ceph, kubernetes: Kubernetes, requests: dict[str, Any]) -> None:
     asked = json.loads(requests["data"]["requests.json"])["clients"]
-    # The operator asks for none of these; whoever else wrote one gets nothing, and takes nothing from the others.
+    # Ignore requests for Ceph's own clients: the operator writes none, and they must not block the other requests.
     clients = {name: client for name, client in asked.items() if f"client.{name}" not in identity.CAPS}
     wanted = {f"client.{name}": client["caps"] for name, client in clients.items()}
     provide_pools(ceph, {pool["name"] for client in clients.values() for pool in client["pools"]})
@@ -104,20 +104,21 @@ def provide(ceph: Ceph, kubernetes: Kubernetes, requests: dict[str, Any]) -> Non
     for name, client in clients.items():
         pools = ";".join(f"{pool['name']}:{pool['role']}:{DEVICE_CLASS}" for pool in client["pools"])
         after[name] = f"client.{name};{keys[f'client.{name}']}\n;{pools}"
-    # First the clients: if this is cut off, the Secret still says who is to be forgotten.
+    # Delete clients before the Secret is written: after an interruption the Secret still lists those to delete.
     forget_clients(ceph, {f"client.{name}" for name in before.keys() - after.keys()} - identity.CAPS.keys())
     if before != after:
         say(f"the Secret {KEYS} holds {', '.join(sorted(after))}")
         data = {field: base64.b64encode(text.encode()).decode() for field, text in after.items()}
-        # It goes with who asked, if that is in this namespace; in another one the requests have no owner.
+        # Copy the owner of the requests, so that the Secret is deleted with it. Requests of another namespace lack one.
         owners = [{**owner, "controller": False} for owner in requests["metadata"].get("ownerReferences", ())]
         kubernetes.apply("secrets", KEYS, {"data": data}, labels=MANAGED, ownerReferences=owners)
 
 
 def wake(ceph: Ceph, since: dict[int, float]) -> None:
-    """An OSD that got no processor for longer than its lease serves no reads until a peer acknowledges the next one.
+    """Marks OSDs as down that have been laggy for longer than PATIENCE, so that they reconnect.
 
-    With a single copy there is no peer, so it would wait for ever; told that it is down, it begins anew.
+    An OSD that got no CPU time for longer than its read lease serves no reads until a peer acknowledges a new lease.
+    With a single copy no peer exists, so it would wait forever.
     """
     asleep = ceph.laggy() if SIZE == 1 else set()
     for osd in since.keys() - asleep:
@@ -130,7 +131,7 @@ def wake(ceph: Ceph, since: dict[int, float]) -> None:
 
 
 def follow(ceph: Ceph, kubernetes: Kubernetes) -> None:
-    """Until there is trouble. Without the ConfigMap, or with one that cannot be read, everything stays as it is."""
+    """Applies requests until an error occurs. Without a ConfigMap, or with an invalid one, nothing is changed."""
     since: dict[int, float] = {}
     while True:
         requests, version = kubernetes.find("configmaps", REQUESTS)
@@ -151,10 +152,10 @@ def main() -> None:
             ceph = Ceph()
             for name, value in CLIENT_OPTIONS.items():
                 ceph.ask("config set", who="client", name=name, value=str(value))
-            # From then on a snapshot goes with its last clone, and need not be protected from going first.
+            # Enables RBD's clone v2: clones of unprotected snapshots, which are deleted with their last clone.
             ceph.ask("osd set-require-min-compat-client", version="mimic")
             follow(ceph, kubernetes)
-        except Exception as error:  # whatever it is: it is told, and tried again
+        except Exception as error:  # any error is logged and retried
             trouble = f"{type(error).__name__}: {error}"
             if trouble != said:
                 say(trouble)

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Ready: the daemon says that it takes part: a monitor in the quorum, a manager that is active, an OSD that is up.
-# Its admin socket is asked directly: `ceph daemon` would start a Python each time.
+# Readiness: the monitor is in the quorum, the manager is initialized, or the OSD is active.
+# Queries the admin socket directly, because `ceph daemon` would start Python for each probe.
 case $1 in
     mon) question=mon_status answer='"state": ?"(leader|peon)"' ;;
     mgr) question=mgr_status answer='"initialized": ?true' ;;

@@ -1,7 +1,7 @@
-"""Looks at Ceph with the eyes of its clients, and writes what is wrong into the ConfigMap ceph-health.
+"""Checks Ceph with the keys of its clients and writes the conditions into the ConfigMap ceph-health.
 
-Each client's own key is tried, from mounted Secrets, against whatever Ceph there is. A look is a child process with a
-limit of time: librados may wait for a cluster longer than it was told to. A change counts when two looks agree.
+Each check logs in with the key of one client, from a mounted Secret. It runs in a child process with a timeout, because
+librados may exceed its own timeouts. A change is written only if two consecutive checks agree.
 """
 
 import contextlib
@@ -20,11 +20,11 @@ import rados
 from kubernetes import Kubernetes
 
 HEALTH = "ceph-health"
-CLIENTS = Path("/etc/ceph-clients")  # a folder for each Secret
+CLIENTS = Path("/etc/ceph-clients")  # one folder per Secret
 ALIVE = Path("/tmp/alive")
 INTERVAL, LIMIT = int(os.environ["WATCH_INTERVAL"]), int(os.environ["WATCH_TIMEOUT"])
-AGAIN = 1  # seconds to the look that must agree
-REREAD = 60  # seconds after which the ConfigMap is compared again; somebody may have changed it
+AGAIN = 1  # seconds until the second check, which must agree
+REREAD = 60  # seconds until the ConfigMap is read again, because other clients may have changed it
 NEARLY_FULL = 0.85
 REFUSED = (rados.PermissionDeniedError, rados.PermissionError)
 
@@ -35,21 +35,21 @@ def say(text: str) -> None:
 
 @dataclass
 class Look:
-    """What one client sees."""
+    """Result of the check with one client's key."""
 
     client: str
     wanted: list[str]  # pools
     answered: bool = False
     refused: bool = False
-    gone: list[str] = field(default_factory=list)  # monitors
+    gone: list[str] = field(default_factory=list)  # monitors that do not respond
     pools: dict[str, dict[str, Any]] = field(default_factory=dict)  # name → full, nearly, used
 
 
-# ---- one look, in a child --------------------------------------------------------------------------------------------
+# ---- one check, in a child process -----------------------------------------------------------------------------------
 
 
 def listens(address: str) -> bool:
-    """Of "<ip>:<port>/<nonce>"."""
+    """Whether a monitor at "<ip>:<port>/<nonce>" accepts connections."""
     host, port = address.split("/")[0].rsplit(":", 1)
     with contextlib.suppress(OSError), socket.create_connection((host.strip("[]"), int(port)), timeout=2):
         return True
@@ -96,7 +96,7 @@ def look(folder: Path, view: Look) -> None:
 
 
 def begin(folder: Path) -> tuple[Look, int, int]:
-    """A look that has begun: what is known without it, the child, and where its answer comes from."""
+    """Starts a check. Returns the result to use if it fails, the child's PID, and the file descriptor of its result."""
     view = Look((folder / "user").read_text().strip(), [])
     view.wanted = [pool["name"] for pool in json.loads((folder / "pools.json").read_text())]
     reading, writing = os.pipe()
@@ -105,7 +105,7 @@ def begin(folder: Path) -> tuple[Look, int, int]:
         with contextlib.suppress(Exception):
             look(folder, view)
             os.write(writing, json.dumps(vars(view)).encode())
-        os._exit(0)  # librados is not asked to end in good order: that, too, may take long
+        os._exit(0)  # without a shutdown of librados, which may block too
     os.close(writing)
     return view, child, reading
 
@@ -120,14 +120,14 @@ def end(view: Look, child: int, reading: int, deadline: float) -> Look:
 
 
 def look_with_all() -> list[Look]:
-    """With every client's eyes at once. A Secret that is not there (yet) is an empty folder."""
+    """Checks with all clients' keys in parallel. The folder of a missing Secret is empty and skipped."""
     folders = [folder for folder in sorted(CLIENTS.iterdir()) if (folder / "pools.json").exists()]
     begun = [begin(folder) for folder in folders]
     deadline = time.monotonic() + LIMIT + 1
     return [end(*one, deadline) for one in begun]
 
 
-# ---- what the looks say together -------------------------------------------------------------------------------------
+# ---- conditions from all checks --------------------------------------------------------------------------------------
 
 
 def condition(kind: str, reason: str = "Ready", message: str = "") -> dict[str, Any]:
@@ -135,7 +135,7 @@ def condition(kind: str, reason: str = "Ready", message: str = "") -> dict[str, 
 
 
 def judge(looks: list[Look]) -> Iterator[dict[str, Any]]:
-    """Only what could be looked at."""
+    """Conditions from all checks, without those that could not be determined."""
     if not looks:
         return
     seen = [view for view in looks if view.answered and not view.refused]
@@ -160,7 +160,7 @@ def judge_capacity(pools: dict[str, dict[str, Any]]) -> dict[str, Any]:
     return condition("Capacity")
 
 
-# ---- telling it ------------------------------------------------------------------------------------------------------
+# ---- the report ------------------------------------------------------------------------------------------------------
 
 
 class Health:
@@ -191,13 +191,13 @@ def main() -> None:
             text = json.dumps({"conditions": now})
             if not health.tells(text):
                 if now == before:
-                    told = [f"{c['type']}: {c['reason']} {c['message']}".strip() for c in now]
-                    say("; ".join(told) or "nothing to look at")
+                    texts = [f"{c['type']}: {c['reason']} {c['message']}".strip() for c in now]
+                    say("; ".join(texts) or "nothing to look at")
                     health.write(text)
                 else:
                     pause = AGAIN
             before = now
-        except Exception as error:  # whatever it is: it is told, and tried again
+        except Exception as error:  # any error is logged and retried
             say(f"{type(error).__name__}: {error}")
         ALIVE.touch()
         time.sleep(pause)

@@ -1,7 +1,7 @@
-"""Makes the volume types that BOOTSTRAP says: name → {extra_specs, description, is_public, qos: {consumer, specs}}.
+"""Creates the volume types in BOOTSTRAP: name → {extra_specs, description, is_public, qos: {consumer, specs}}.
 
-It waits inside, for Keystone and Cinder. Extra specs and QoS that differ are set right; what else a type has stays as
-it is, and so do other types.
+Waits for Keystone and Cinder. Corrects different descriptions, visibility, extra specs and QoS of these types. Other
+extra specs and other volume types are not changed.
 """
 
 import json
@@ -23,7 +23,7 @@ def connect() -> openstack.connection.Connection:
 
 
 def make_type(cloud: openstack.connection.Connection, name: str, wanted: dict[str, Any]) -> None:
-    """The type as it shall be; one that users cannot see has its name too."""
+    """Creates or updates a volume type. Private types are searched too, because names are unique among all types."""
     found = next((kind for kind in cloud.block_storage.types(is_public="None") if kind.name == name), None)
     shown = {key: wanted[key] for key in ("description", "is_public") if key in wanted}
     if found is None:
@@ -31,11 +31,11 @@ def make_type(cloud: openstack.connection.Connection, name: str, wanted: dict[st
         found = cloud.block_storage.create_type(name=name, **shown)
     elif any(getattr(found, key) != value for key, value in shown.items()):
         say(f"setting volume type {name}: {shown}")
-        # By a request: the SDK calls is_public by another name than this call of Cinder takes.
+        # A plain request, because the SDK sends is_public under a name that this API call does not accept.
         ask(cloud, "PUT", f"/types/{found.id}", {"volume_type": shown})
     if qos := wanted.get("qos"):
         limit(cloud, name, found.id, {key: str(value) for key, value in qos["specs"].items()}, qos["consumer"])
-    # Last, for Cinder refuses it when there are volumes of the type.
+    # Last, because Cinder refuses this if volumes of the type exist.
     specs = {key: str(value) for key, value in (wanted.get("extra_specs") or {}).items()}
     if any((found.extra_specs or {}).get(key) != value for key, value in specs.items()):
         say(f"setting extra specs of volume type {name}: {specs}")
@@ -43,7 +43,7 @@ def make_type(cloud: openstack.connection.Connection, name: str, wanted: dict[st
 
 
 def limit(cloud: openstack.connection.Connection, name: str, kind: str, specs: dict[str, str], consumer: str) -> None:
-    """The QoS of a type, which is called as the type is. By requests: the SDK of this release knows no QoS."""
+    """Creates or updates the QoS of a type, under the same name. Plain requests, because the SDK lacks QoS calls."""
     there = next((each for each in ask(cloud, "GET", "/qos-specs")["qos_specs"] if each["name"] == name), None)
     if there is None:
         say(f"making QoS {name}: {consumer} {specs}")
@@ -67,13 +67,13 @@ def ask(cloud: openstack.connection.Connection, verb: str, path: str, body: dict
 
 
 def main() -> None:
-    logging.disable(logging.WARNING)  # each attempt in vain would be told twice
+    logging.disable(logging.WARNING)  # the SDK would log each failed attempt a second time
     cloud = retry("Keystone and Cinder", connect)
     refused = []
     for name, wanted in json.loads(os.environ["BOOTSTRAP"]).items():
         try:
             retry(f"volume type {name}", lambda name=name, wanted=wanted: make_type(cloud, name, wanted or {}), REFUSED)
-        except Refused as error:  # the others are made all the same
+        except Refused as error:  # continue with the other types
             say(str(error))
             refused.append(str(error))
     if refused:

@@ -1,6 +1,6 @@
-"""Brings Cinder's database to the version of this image, in one process.
+"""Migrates Cinder's database to the version of this image, in one process.
 
-Each step changes nothing when there is nothing to do, so the Job may be killed and repeated at any point.
+Each step is idempotent, so the Job may be killed and repeated at any point.
 """
 
 import half_a_schema

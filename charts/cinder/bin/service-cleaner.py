@@ -1,7 +1,7 @@
-"""Forgets services that are gone for good: service-cleaner.py HOURS HOST...
+"""Deletes records of services without a heartbeat for HOURS that are not in HOSTS: service-cleaner.py HOURS HOST...
 
-A service goes when nobody heard of it for HOURS, it is none of the HOSTs, the pods that there should be, and no volume
-hangs on it: a volume belongs to the host that made it, unless that host is one of a cluster.
+HOSTS are the hosts of the expected pods. A service outside a cluster is kept while it has volumes, because a volume
+belongs to the host that created it.
 """
 
 import datetime

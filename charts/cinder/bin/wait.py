@@ -1,7 +1,7 @@
-"""Waits for what a Cinder process ends or gives up without: the schema, and `locks` and `ceph` as the arguments say.
+"""Waits for what a Cinder process needs at its start: the schema, and `locks` and `ceph` if they are arguments.
 
-The latter are waited for where there are any: locks may be files, and volumes elsewhere. The schema is that of this
-image: the wanted version is told by the names of Cinder's migrations.
+`locks` waits only if the lock back end is etcd, `ceph` only if ceph.conf exists. The required version of the schema is
+read from the migrations of Cinder in this image.
 """
 
 import configparser
@@ -22,7 +22,7 @@ TIMEOUT = 5
 
 
 def latest() -> str:
-    """The migration that no other one follows."""
+    """The newest migration: the one that no other migration follows."""
     cinder = importlib.util.find_spec("cinder")
     assert cinder and cinder.origin, "this image has no Cinder"
     revisions, followed = set(), set()
@@ -40,7 +40,7 @@ def schema_lack(url: str, version: str) -> str:
 
 
 def etcd_lack(url: urllib.parse.SplitResult) -> str:
-    """Whether etcd has a leader; as Tooz does, by the certificate that the URL names."""
+    """Error if etcd has no leader; empty otherwise. Like Tooz, it uses the certificate in the URL."""
     files = dict(urllib.parse.parse_qsl(url.query))
     host, port = url.hostname or "localhost", url.port or 2379
     try:
@@ -61,7 +61,7 @@ def etcd_lack(url: urllib.parse.SplitResult) -> str:
 
 
 def ceph_lack() -> str:
-    """Whether one of the monitors answers."""
+    """Error if no monitor accepts connections; empty otherwise."""
     conf = configparser.RawConfigParser(strict=False)
     conf.read(CEPH)
     cause = "no monitors are known"

@@ -1,13 +1,13 @@
 #!/bin/bash
-# Runs etcd, with the options given, as one of CLUSTER_SIZE members, and again when it ends. A loop and not `exec etcd`:
-# after a crash kubelet would wait longer from time to time.
+# Runs etcd with the given options as one of CLUSTER_SIZE members, and restarts it when it ends. A loop instead of `exec etcd`:
+# after each crash kubelet would wait longer for the restart.
 #
-#   has data                          go on with it
-#   a peer is member of a cluster     join: take the member of this name out, for its data is lost, and put in a new one
-#   all peers are here, none is       form a cluster with them
-#   else                              look again
+#   has data                              start with it
+#   a peer is a member of a cluster       join: remove the member of this name, whose data is lost, and add a new one
+#   all peers respond, none is a member   create a cluster with them
+#   otherwise                             check again
 #
-# etcd itself could not tell a first start from a lost volume, and a member without its log must not vote as if it had it.
+# etcd cannot distinguish a first start from a lost volume, and a member that lost its log must not vote.
 set -u
 . /opt/stackwright/lib.sh
 
@@ -41,7 +41,7 @@ listen() {
     done
 }
 
-# The state of each other member that answers.
+# Prints the state of each other member that responds.
 ask_peers() {
     local i
     for i in $(others); do
@@ -49,14 +49,14 @@ ask_peers() {
     done
 }
 
-# etcdctl at the other members.
+# Runs etcdctl with the endpoints of the other members.
 ctl() {
     local i endpoints=
     for i in $(others); do endpoints+=,$(client_url "$i"); done
     timeout 10 etcdctl "${CERTIFICATE[@]}" --endpoints="${endpoints#,}" "$@"
 }
 
-# The others have no member of this name any more. Prints who they are, as --initial-cluster takes it.
+# Removes the member of this name from the cluster. Prints the other members in the format of --initial-cluster.
 make_room() {
     local me=$1 members id
     members=$(ctl member list) || return
@@ -65,8 +65,8 @@ make_room() {
     awk -F', ' -v url="$me" '$4 != url {print $3 "=" $4}' <<<"$members" | paste -sd,
 }
 
-# Prints the cluster to join, as --initial-cluster takes it. One that was added before and killed before it had a log is
-# still a member, without which the others may have no majority: then it begins as that one.
+# Prints the cluster to join, in the format of --initial-cluster. A member that was added but killed before it had a log
+# still counts for the majority. If the others have none without it, it starts as that member.
 join() {
     local me others
     me=$(peer_url "${POD_NAME##*-}")
@@ -76,7 +76,7 @@ join() {
     ctl member add "$POD_NAME" --peer-urls="$me" | sed -n 's/^ETCD_INITIAL_CLUSTER="\(.*\)"$/\1/p'
 }
 
-# Prints how to start: "new <cluster>", "existing <cluster>", or nothing while there is nothing to do but wait.
+# Prints how to start: "new <cluster>", "existing" or "existing <cluster>", or nothing if it must wait.
 decide() {
     local i states cluster
     has_data && { rm -f $JOINING; echo existing; return; }
@@ -91,7 +91,7 @@ decide() {
     fi
 }
 
-# Notes that the cluster works, once it does.
+# Creates $FORMED once this member is healthy.
 watch_health() {
     until [[ -e $FORMED ]]; do
         sleep 0.5
@@ -100,8 +100,8 @@ watch_health() {
     done
 }
 
-# Ends etcd once the Secret has another authority than it started with: etcd reads that at its start only, but presents new
-# certificates at once, which members with the former authority do not trust.
+# Stops etcd when the CA in the Secret differs from the one at its start. etcd reads the CA only when it starts, but presents
+# renewed certificates immediately, and members with the previous CA do not trust these.
 watch_authority() {
     local now
     while sleep 10; do
@@ -131,7 +131,7 @@ run() {
     local watchers=($!)
     watch_authority $etcd_pid "$trusted" &
     watchers+=($!)
-    # A signal ends the wait but not etcd, so wait until it has really gone.
+    # A signal interrupts `wait` before etcd has ended, so repeat it until the process is gone.
     while :; do
         wait $etcd_pid
         rc=$?

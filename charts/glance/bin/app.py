@@ -1,4 +1,4 @@
-"""Glance's API as uWSGI runs it: it unpickles nothing that memcached holds."""
+"""WSGI application of Glance's API. Values from memcached are never unpickled."""
 
 import sys
 

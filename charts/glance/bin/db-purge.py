@@ -1,7 +1,7 @@
-"""Removes from Glance's database for good what users deleted long ago: db-purge.py AGE IMAGES_AGE BATCH.
+"""Purges soft-deleted rows from Glance's database: db-purge.py AGE IMAGES_AGE BATCH.
 
-Rows deleted more than AGE days ago go, BATCH of them from each table at a time, so that no statement locks much. Rows
-of images themselves go after IMAGES_AGE days: as long as one is there, nobody can make another image of the same ID.
+Rows that were deleted more than AGE days ago are removed, BATCH rows per table and statement, so that no statement
+locks many rows. Rows of images are removed after IMAGES_AGE days; until then no new image can have the same ID.
 """
 
 import sys

@@ -1,6 +1,6 @@
-"""Brings Glance's database to this release and loads the metadata definitions, which the image and flavor forms offer.
+"""Migrates Glance's database to this release and loads the metadata definitions for the image and flavor forms.
 
-In one process, for most of the time of a `glance-manage` goes into its start. Neither changes what is there already.
+One process runs both, because most of the time of a `glance-manage` call is its start. Both steps are idempotent.
 """
 
 import sys

@@ -1,6 +1,6 @@
-"""The settings of Horizon, which imports this file: data of settings.json, never code, and the key from its Secret.
+"""Horizon's settings: the values in settings.json, which contains no code, and the key from its Secret.
 
-A setting that is a mapping is laid over Horizon's own, so that one key of it can be changed.
+A setting that is a mapping is merged into Horizon's default, so that a single key can be changed.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What Horizon keeps in memcached, its sessions above all: JSON, sealed. Nothing that is read is ever unpickled."""
+"""Serializer for Horizon's values in memcached, mainly sessions: encrypted JSON. Values are never unpickled."""
 
 import datetime
 import json
@@ -8,7 +8,7 @@ from sealed import Seal
 
 
 class Serde:
-    """For pymemcache's client: what turns values into bytes and back."""
+    """Serializer for pymemcache's client."""
 
     def __init__(self, secret: str) -> None:
         self._seal = Seal(secret)
@@ -22,7 +22,7 @@ class Serde:
 
 
 def _plain(value: Any) -> Any:
-    """Of what JSON does not know, what Horizon puts into sessions."""
+    """JSON form of the types in Horizon's sessions that JSON does not support."""
     from django.utils.functional import Promise
     from keystoneauth1.access import AccessInfo
     from openstack_auth.user import Token
@@ -40,7 +40,7 @@ def _plain(value: Any) -> Any:
 
 
 class _Objects:
-    """Makes objects again. A token that is in a session twice is one object, as it was: Horizon compares them so."""
+    """Restores objects. Tokens with the same ID become one object, because Horizon compares tokens by identity."""
 
     def __init__(self) -> None:
         self._tokens: dict[str, Any] = {}

@@ -1,7 +1,7 @@
-"""Keystone as uWSGI runs it: its cache is sealed, and its policy is whole before the first request.
+"""WSGI application of Keystone, with an encrypted cache and a policy that is loaded before the first request.
 
-Left to itself the policy is built by the first request, and whoever asks at the same time in another thread finds half of
-it and is forbidden (403) what they may do: Keystone puts the enforcer in its place before it has its rules.
+Without this, concurrent first requests see a half-loaded policy and get 403, because Keystone publishes the enforcer
+before its rules are loaded.
 """
 
 import sys
@@ -16,6 +16,6 @@ sealed_cache.install()
 application = initialize_public_application()
 
 enforcer = RBACEnforcer()._enforcer
-# One warning for each rule whose default will change; Keystone itself does not give them while it serves.
+# Suppress a warning for each rule whose default will change; Keystone itself does not log them while it serves.
 enforcer.suppress_deprecation_warnings = True
 enforcer.load_rules()

@@ -1,4 +1,4 @@
-"""keystone-manage with the cache of the API, so that what it changes is no longer answered from there as it was before."""
+"""keystone-manage with the cache of the API, so that its changes invalidate cached values."""
 
 import sys
 

@@ -1,8 +1,8 @@
-"""Keystone's cache in memcached: nothing of it is believed that Keystone did not write itself.
+"""Keystone's cache in memcached, encrypted: only values that Keystone wrote itself are used.
 
-The client of oslo.cache would unpickle whatever a server sends, so that any pod that reaches memcached could run code in
-Keystone, or give itself roles. Here pickles are sealed, and others are never opened. The names of sealed values have a
-prefix of their own, so that a Keystone of before, which reads and writes other values, meets none of them.
+The client of oslo.cache unpickles each value, so any pod with access to memcached could run code in Keystone or grant
+itself roles. Here values are encrypted, and only those that decrypt are unpickled. Their keys have a prefix, so that
+earlier versions of Keystone, which read and write plain values, do not see them.
 """
 
 import pickle
@@ -16,11 +16,11 @@ from sealed import Seal
 
 KEY = Path("/etc/keystone/cache-key/key")
 PREFIX = "sealed1:"
-"""What a change of the form of sealed values changes."""
+"""Must change whenever the format of encrypted values changes."""
 
 
 def install() -> None:
-    """Let all clients that are made from now on seal their values. Every process that uses the cache calls this."""
+    """Makes all new clients encrypt their values. Each process that uses the cache must call this."""
     no_pickles.install()
     seal = Seal(KEY.read_text())
 

@@ -1,4 +1,4 @@
-"""What a killed first run of migrations leaves, for scripts of charts: MariaDB cannot undo the making of tables."""
+"""Removes the tables that an interrupted first migration left, because MariaDB cannot roll back CREATE TABLE."""
 
 import sys
 
@@ -7,10 +7,10 @@ from alembic.runtime import migration
 
 
 def forget(engine: sqlalchemy.Engine, service: str) -> bool:
-    """Whether the database was ever brought to a version.
+    """Whether the database has a version. If not, its tables are dropped, if all are empty.
 
-    The first migration makes all tables, and its number is written last: tables without a number are such a rest. They
-    are dropped, if they are all empty.
+    The first migration creates all tables and writes the version last, so tables without a version are incomplete.
+    Raises SystemExit if such a table contains data.
     """
     with engine.connect() as connection:
         if migration.MigrationContext.configure(connection).get_current_revision():

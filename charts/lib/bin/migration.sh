@@ -1,8 +1,8 @@
-# Where live migrations come in; to be sourced. libvirt listens there, Nova tells the nodes that ask, so both must find the
-# same address, and each after its own restart.
+# The address for incoming live migrations; sourced. libvirt listens on it and Nova reports it to other nodes, so both must
+# find the same address, also after a restart of only one of them.
 
-# migration_address: of INTERFACE; without one, the node's own ADDRESS. Where Open vSwitch runs in user space and took the
-# interface for tunnels, its bridge has the address.
+# migration_address: prints the address of INTERFACE or, without INTERFACE, the node's ADDRESS. With the userspace datapath of
+# Open vSwitch, the bridge br-tunnel-phy may have taken over the address of the interface.
 migration_address() {
     local found place
     [[ -n $INTERFACE ]] || { echo "$ADDRESS"; return; }
@@ -13,7 +13,7 @@ migration_address() {
             [[ -z $found ]] || { echo "$found"; return; }
         done
         [[ -e /sys/class/net/$INTERFACE ]] || break
-        sleep 1 # it is being moved from one to the other
+        sleep 1 # Open vSwitch may be moving the address between them
     done
     echo "Interface $INTERFACE (live_migration_interface) has no IPv4 address on node $NODE_NAME" | tee /dev/termination-log >&2
     return 1

@@ -1,7 +1,7 @@
-"""Nothing that memcached holds is unpickled, for scripts of charts.
+"""Disables unpickling in python-memcached.
 
-python-memcached unpickles whatever a server sends, before anybody has looked at a signature, so that any pod that reaches
-memcached could run code in the service. What keystonemiddleware keeps there is bytes, and needs no pickles.
+python-memcached unpickles values before a signature is checked, so any pod with access to memcached could run code in
+the service. keystonemiddleware stores only bytes and needs no pickles.
 """
 
 import pickle
@@ -11,7 +11,7 @@ import memcache
 
 
 def install() -> None:
-    """Let all clients that are made from now on take a pickle for a value that is not there."""
+    """Makes all new clients treat a pickled value as missing."""
     made = memcache.Client.__init__
 
     def init(self: Any, *args: Any, **named: Any) -> None:

@@ -1,7 +1,7 @@
-"""Steps that services take once they have started, for scripts of charts that use OpenStack's SDK.
+"""Retries for bootstrap scripts, which use the OpenStack SDK after a service has started.
 
-One process with the SDK that waits, for each `openstack` command would take seconds to load. What it waits for is told
-when it changes, and the last words are the cause that the cloud's status shows.
+The scripts use the SDK in one process, because each `openstack` command takes seconds to load. `retry` logs its cause
+of waiting whenever it changes; `fail` writes the termination message, which the cloud's status shows.
 """
 
 import re
@@ -16,7 +16,7 @@ PATIENCE = 600.0
 
 
 class Refused(Exception):
-    """No patience helps."""
+    """A permanent error: a retry does not help."""
 
 
 def say(text: str) -> None:
@@ -29,14 +29,14 @@ def fail(cause: str) -> NoReturn:
 
 
 def retry(what: str, step: Callable[[], Any], refusal: tuple[type[Exception], ...] = ()) -> Any:
-    """The first answer of `step`; exceptions mean "not yet", save for those of `refusal`: they raise Refused."""
+    """The result of `step`, which is retried after each exception. Raises Refused after an exception in `refusal`."""
     until, said = time.monotonic() + PATIENCE, ""
     while True:
         try:
             return step()
         except refusal as error:
             raise Refused(f"{what}: {getattr(error, 'details', '') or error}") from None
-        except Exception as error:  # whatever a service that starts answers
+        except Exception as error:  # a starting service may raise any error
             cause = re.sub(r" at 0x\w+", "", f"Waiting for {what}: {error}")
             if time.monotonic() > until:
                 fail(cause)

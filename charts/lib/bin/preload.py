@@ -1,8 +1,7 @@
-"""What workers of uWSGI have in common: its master imports these modules before it makes them (lib.uwsgi_conf).
+"""Imports modules in the master of uWSGI before it forks the workers (lib.uwsgi_conf).
 
-The workers share the memory of the modules and start without importing them again. The modules are imported and nothing of
-them is called: a connection, a file or a thread that was there before the workers are made would be in all of them. A module
-that opens one is an error, as is one that cannot be imported, and uWSGI ends.
+The workers share the memory of the modules and do not import them again. Importing must not open connections or files
+or start threads, because the workers would share them. If a module does so, or cannot be imported, uWSGI ends.
 """
 
 import gc
@@ -17,7 +16,7 @@ DESCRIPTORS = "/proc/self/fd"
 
 
 def preload(modules: list[str]) -> None:
-    """Import them, and let the garbage collector, which would copy their memory into each worker, leave them alone.
+    """Imports the modules and excludes them from garbage collection, which would copy their memory in each worker.
 
     Raises SystemExit if they opened files or started threads.
     """
@@ -33,12 +32,12 @@ def preload(modules: list[str]) -> None:
 
 
 def _opened() -> set[str]:
-    """Threads and what is behind each open descriptor, as `number -> target`."""
+    """Threads, and each open file descriptor as `number -> target`."""
     found = {f"thread {number}" for number in os.listdir("/proc/self/task")}
     for number in os.listdir(DESCRIPTORS):
         try:
             found.add(f"{number} -> {os.readlink(f'{DESCRIPTORS}/{number}')}")
-        except OSError:  # the one by which the folder was read
+        except OSError:  # the descriptor of the directory listing, closed meanwhile
             continue
     return found
 
@@ -46,6 +45,6 @@ def _opened() -> set[str]:
 sys.path.append("/opt/stackwright")
 try:
     preload(uwsgi.opt["preload"].decode().split())
-except Exception:  # of which uWSGI would only tell, and go on with half of the modules
+except Exception:  # uWSGI would log the exception and continue without the modules
     traceback.print_exc()
     sys.exit(1)

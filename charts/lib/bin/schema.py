@@ -1,6 +1,6 @@
-"""Waits for the schema of a database, for scripts of charts that know what it must have.
+"""Waits for the schema of a database, for scripts that know the required version.
 
-The wait is cheap on purpose: nothing of the service itself is loaded.
+It imports nothing of the service itself, to save memory and time.
 """
 
 import configparser
@@ -13,7 +13,7 @@ import pymysql
 
 
 def connection_of(snippets: Path, section: str = "database") -> str:
-    """The URL of a database, from the configuration's snippets as the service itself reads them."""
+    """The URL of a database, from the same configuration files as the service."""
     conf = configparser.RawConfigParser(strict=False)
     conf.read(sorted(snippets.glob("*.conf")))
     return conf[section]["connection"]
@@ -33,13 +33,13 @@ def connect(url: str) -> pymysql.Connection:
 
 
 def versions(cursor: pymysql.cursors.Cursor) -> set[str]:
-    """What Alembic has noted."""
+    """The versions that Alembic has recorded."""
     cursor.execute("SELECT version_num FROM alembic_version")
     return {row[0] for row in cursor.fetchall()}
 
 
 def wait(missing: Callable[[], str], what: str) -> None:
-    """Until nothing is missing; a server that does not answer is a cause like another. Each cause is told once."""
+    """Waits until nothing is missing; errors of the server count as missing. Logs the cause when it changes."""
     said = ""
     while True:
         try:

@@ -1,6 +1,7 @@
-"""Values in a cache that others may reach, for scripts of charts: encrypted, and bound to the name they are kept under.
+"""Encryption for values in a cache that other pods can access; each value is bound to its key in the cache.
 
-Without the secret nobody can read a value, make one, or move one to another name. What cannot be opened counts as absent.
+Without the secret no value can be read, created or moved to another key. A value that does not decrypt is treated as
+missing.
 """
 
 import base64
@@ -10,7 +11,7 @@ from cryptography.fernet import Fernet, InvalidToken
 
 
 class Seal:
-    """Made of any secret text; all who share the cache have the same one."""
+    """Encrypts with a key derived from a secret text. All processes that share the cache use the same secret."""
 
     def __init__(self, secret: str) -> None:
         self._fernet = Fernet(base64.urlsafe_b64encode(hashlib.sha256(secret.encode()).digest()))

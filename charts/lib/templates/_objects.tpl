@@ -160,3 +160,9 @@ spec:
     {{- toYaml (get $policies $w.component) | nindent 4 }}
 {{- end }}
 {{- end }}
+
+{{/* lib.optional (root, enabled, API): whether objects of an API are made; with `auto`, if the cluster has it. Else empty. */}}
+{{- define "lib.optional" -}}
+{{- $enabled := toString (index . 1) }}
+{{- if or (eq $enabled "true") (and (eq $enabled "auto") ((index . 0).Capabilities.APIVersions.Has (index . 2))) }}true{{ end }}
+{{- end }}

@@ -1,8 +1,8 @@
-# The certificates of live migration and consoles; to be sourced.
+# Certificates for live migration and consoles; sourced.
 #
-# They are copied from the Secrets (folders TLS and QEMU_TLS) to /etc/pki, which is a folder of the node: a QEMU that an earlier pod
-# started sees that folder still, and so gets the new certificates too; the Secret's volume it sees is that of the earlier pod.
-# QEMU must not have libvirt's key: who has it has root's rights on all nodes.
+# They are copied from the Secrets (folders TLS and QEMU_TLS) to /etc/pki, a folder of the node. A QEMU process that an earlier
+# pod started still sees this folder, but not the Secret volumes of this pod, so it can load new certificates from here.
+# QEMU must not read libvirt's key, which grants root's rights on all nodes.
 
 publish_certificates() {
     local name target from
@@ -13,7 +13,7 @@ publish_certificates() {
         [[ $target != qemu/* ]] || from=$QEMU_TLS
         [[ -n $from ]] || continue
         (umask 077 && cat "$from/$name" >"/etc/pki/$target.new")
-        # QEMU's own it reads itself.
+        # QEMU reads its own files with its own user.
         [[ $target != qemu/* ]] || { chgrp "$QEMU_GROUP" "/etc/pki/$target.new" && chmod 0640 "/etc/pki/$target.new"; }
         mv "/etc/pki/$target.new" "/etc/pki/$target"
     done <<'END'
@@ -30,24 +30,24 @@ tls.key qemu/client-key.pem
 END
 }
 
-# is_published FOLDER CERTIFICATE CA: whether the files in /etc/pki are those of a Secret. Without a folder there is no Secret.
+# is_published FOLDER CERTIFICATE CA: whether the files in /etc/pki equal those of a Secret; true without a folder.
 is_published() {
     local folder=$1 certificate=$2 authority=$3
     [[ -z $folder ]] ||
         { cmp -s "$folder/tls.crt" "/etc/pki/$certificate" && cmp -s "$folder/ca.crt" "/etc/pki/$authority"; }
 }
 
-# follow_certificates: libvirtd reads them once and has to be told of new ones, and so does QEMU for the consoles of virtual
-# machines; it reads them itself with each migration.
+# follow_certificates: copies new certificates and makes libvirtd reload them, and QEMU for the consoles of virtual machines.
+# For migrations QEMU reads them each time.
 follow_certificates() {
     local domain
     while sleep 30; do
         is_published "$TLS" libvirt/servercert.pem CA/cacert.pem &&
             is_published "$QEMU_TLS" qemu/server-cert.pem qemu/ca-cert.pem && continue
         publish_certificates
-        [[ -z $TLS ]] || virt-admin server-update-tls libvirtd || rm -f /etc/pki/libvirt/servercert.pem # again in the next round
+        [[ -z $TLS ]] || virt-admin server-update-tls libvirtd || rm -f /etc/pki/libvirt/servercert.pem # retried in the next iteration
         for domain in $(virsh --quiet --connect qemu:///system list --name); do
-            # Fails for a machine that was started without TLS.
+            # Fails for a virtual machine that was started without TLS.
             virsh --quiet --connect qemu:///system domdisplay-reload "$domain" || true
         done
     done

@@ -1,29 +1,29 @@
-# Control groups of virtual machines, outside of the pod, where everything is killed with the pod; to be sourced.
+# Control groups of virtual machines; sourced. They are outside of the pod's control groups, whose processes end with the pod.
 #
-# QEMU has no right to move itself there, so it asks: it writes its process id to the FIFO `door`, and root moves it.
+# QEMU may not move its process there itself. It writes its process ID to a FIFO, and this script moves it as root.
 
-GROUP=/run/libvirt/stackwright-group # the node's name
+GROUP=/run/libvirt/stackwright-group # a file with the node's name
 DOOR=/run/libvirt/stackwright-door
 
-# make_groups: in each hierarchy of version 1 or in the only one of version 2.
+# make_groups: creates the groups in each hierarchy of version 1, or in the only hierarchy of version 2.
 make_groups() {
     local hierarchy group file
     for hierarchy in /host/cgroup /host/cgroup/*; do
         [[ -e $hierarchy/cgroup.procs ]] || continue
         for group in "$hierarchy/openstack-vms" "$hierarchy/openstack-vms/$NODE_NAME"; do
             mkdir -p "$group"
-            # A new group of cpuset has no processor and takes no process.
+            # A new cpuset group has no CPUs and accepts no process until they are set.
             for file in cpuset.cpus cpuset.mems; do
                 [[ $hierarchy == */cpuset* && -z $(<"$group/$file") ]] || continue
                 cat "${group%/*}/$file" >"$group/$file"
             done
         done
-        [[ $hierarchy != /host/cgroup ]] || break # version 2: what is below are groups
+        [[ $hierarchy != /host/cgroup ]] || break # version 2: its subfolders are groups, not hierarchies
     done
     echo "$NODE_NAME" >"$GROUP"
 }
 
-# open_door: before libvirtd runs, so that there is no machine that finds none.
+# open_door: creates the FIFO. Must run before libvirtd, so that each virtual machine finds it.
 open_door() {
     rm -f "$DOOR"
     mkfifo -m 0600 "$DOOR"
@@ -31,7 +31,7 @@ open_door() {
     chmod 0620 "$DOOR"
 }
 
-# move PID: a process of QEMU's user, and no other, whoever asks.
+# move PID: moves a process into the groups. Refuses processes that do not run as QEMU's user.
 move() {
     local procs
     [[ $1 =~ ^[1-9][0-9]*$ && $(stat -c %U "/proc/$1") == "$QEMU_USER" ]] || return 1
@@ -40,7 +40,7 @@ move() {
     done
 }
 
-# let_machines_out: moves who asks. Open for writing too, so that it sees no end.
+# let_machines_out: moves each process that writes its ID to the FIFO. Opened for writing too, so that `read` gets no EOF.
 let_machines_out() {
     local pid
     while read -r pid; do

@@ -1,14 +1,14 @@
 #!/bin/bash
-# Whether KVM works on this node. /dev/kvm may open, and virtual machines hang in it all the same, so the check boots a
-# real kernel, which writes a word to its serial line as its only deed. The answer stays on the node until its next
-# boot or another QEMU; Nova's compute service reads it there, the operator reads it in this container's last words.
+# Checks whether KVM works on this node. Virtual machines may hang although /dev/kvm can be opened, so the check boots a
+# kernel that prints one line to its serial console. The result is cached on the node until the next boot or another version
+# of QEMU. Nova's compute service reads it there; the operator reads it in this container's termination message.
 #
-# Environment: VIRT_TYPE (kvm, qemu, or empty: find out), ADDRESS and INTERFACE as in migration.sh.
+# Environment: VIRT_TYPE (kvm, qemu, or empty: detect), ADDRESS and INTERFACE as in migration.sh.
 set -eu
 answer=/run/libvirt/stackwright-hypervisor.json
 key="$(</proc/sys/kernel/random/boot_id) $(qemu-system-x86_64 --version | head -1) ${VIRT_TYPE:-auto}"
-# A guest that boots is there after 1 to 3 seconds, and its kernel's first line much sooner: one that is silent hangs, and
-# would only burn a processor that others wait for.
+# Timeouts in seconds. A guest boots in 1 to 3 seconds and prints its kernel's first line much earlier. A guest without output
+# hangs and uses a whole CPU, so it is killed early.
 silence=5 patience=12
 
 boots() {
@@ -43,7 +43,7 @@ if [[ $known != "$key" ]]; then
     mv "$answer.new" "$answer"
 fi
 
-# Without the key, and with the address that other nodes migrate to: the certificate has to name it.
+# Replaces the key by the address for incoming migrations, because the certificate must contain that address.
 . /opt/stackwright/migration.sh
 address=$(migration_address)
 sed "s/^{\"key\": \".*\", \"virt_type\"/{\"address\": \"$address\", \"virt_type\"/" "$answer" |

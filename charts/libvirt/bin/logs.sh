@@ -1,17 +1,17 @@
-# A bound for what virtual machines make QEMU write to their node's disk: their consoles, and QEMU's own log; to be sourced.
+# Limits the disk usage of files that QEMU writes for virtual machines: console logs and QEMU's own logs; sourced.
 #
-# QEMU has these files open, and outlives the pod. Of a file that is too long the beginning becomes a hole, which takes no disk: its
-# end stays where Nova and libvirt read it, and QEMU goes on behind it, whether it appends or knows where it is.
+# QEMU keeps these files open and outlives the pod. The beginning of a too long file is replaced by a hole, which uses no disk
+# space. The offsets of its end do not change, so Nova and libvirt can read it, and QEMU continues to write at its position.
 
-LONGEST=$((2 << 20)) # bytes on the disk
-KEPT=$((1 << 20))    # of a file that was longer
+LONGEST=$((2 << 20)) # bytes of disk space that a file may use
+KEPT=$((1 << 20))    # bytes that remain of a longer file
 
-# bound_logs: files that are too long, of all machines.
+# bound_logs: shortens the files of all virtual machines that are too long.
 bound_logs() {
     local blocks size file
     while read -r -d '' blocks size file; do
         ((blocks * 512 > LONGEST && size > KEPT)) || continue
-        # A file system that knows no holes: without the end of the log rather than without a bound.
+        # On a file system without holes, the whole log is discarded.
         fallocate --punch-hole --offset 0 --length $((size - KEPT)) "$file" 2>/dev/null || truncate --size 0 "$file"
     done < <(
         find /var/lib/nova/instances -mindepth 2 -maxdepth 2 -type f -name console.log -printf '%b %s %p\0'
@@ -19,7 +19,7 @@ bound_logs() {
     )
 }
 
-# forget_logs: QEMU's own, of machines that have left this node for a week; libvirt keeps them for ever.
+# forget_logs: deletes logs of QEMU, which libvirt keeps forever, a week after the virtual machine left this node.
 forget_logs() {
     local file name
     while read -r -d '' file; do
@@ -30,7 +30,7 @@ forget_logs() {
 
 follow_logs() {
     while sleep 10; do
-        bound_logs 2>/dev/null || true # a file that went meanwhile
+        bound_logs 2>/dev/null || true # a file may have been deleted meanwhile
         forget_logs || true
     done
 }

@@ -1,9 +1,9 @@
 #!/bin/bash
-# Starts libvirtd, so that virtual machines outlive it and this pod: they are in control groups of their own, their
-# state, sockets, logs and definitions are on the node.
+# Starts libvirtd such that virtual machines outlive it and this pod: they run in their own control groups, and their state,
+# sockets, logs and definitions are on the node.
 #
-# Environment: NODE_NAME, ADDRESS (of the node), INTERFACE (of live migration, may be empty), TLS (a folder, may be empty)
-# and QEMU_TLS (the same), CEPH (names of clients, may be empty), QEMU_USER and QEMU_GROUP (names).
+# Environment: NODE_NAME, ADDRESS (of the node), INTERFACE (for live migration, may be empty), TLS and QEMU_TLS (folders, may
+# be empty), CEPH (names of clients, may be empty), QEMU_USER and QEMU_GROUP (names).
 set -eu
 umask 022
 . /opt/stackwright/migration.sh
@@ -12,8 +12,9 @@ umask 022
 . /opt/stackwright/groups.sh
 . /opt/stackwright/logs.sh
 
-# After a power cut Open vSwitch still has ports of virtual machines that are gone. Such a port has no device any more, and
-# the machine's next start would find its name taken. (Internal ports have theirs in other network namespaces.)
+# Deletes ports of Open vSwitch without a device. After a power cut Open vSwitch still has ports of virtual machines that no
+# longer run, and their next start would fail because the port name is in use. Internal ports are skipped, because their devices
+# are in other network namespaces.
 forget_lost_taps() {
     local port
     [[ -S /run/openvswitch/db.sock ]] || return 0
@@ -24,12 +25,12 @@ forget_lost_taps() {
     done
 }
 
-# QEMU opens the device itself. systemd lets everybody on a host do that, too.
+# QEMU opens the device with its own user. systemd sets the same mode on hosts.
 allow_kvm() {
     [[ ! -c /dev/kvm ]] || chmod 0666 /dev/kvm
 }
 
-# What post-copy migration needs of the destination: QEMU may take page faults. libvirt's packages do the same to a host.
+# Post-copy migration requires that QEMU on the destination may handle page faults. libvirt's packages set this on hosts, too.
 allow_post_copy() {
     if [[ -e /dev/userfaultfd ]]; then
         chown "root:$QEMU_GROUP" /dev/userfaultfd && chmod 0660 /dev/userfaultfd
@@ -38,7 +39,7 @@ allow_post_copy() {
     fi
 }
 
-# host_uuid: the same for the life of the node. Many machines have the same one, or none, in their firmware.
+# host_uuid: prints a UUID that is created once per node, because firmware UUIDs may be missing or not unique.
 host_uuid() {
     local file=/var/lib/libvirt/stackwright-host-uuid
     [[ -s $file ]] || cat /proc/sys/kernel/random/uuid >"$file"
@@ -64,7 +65,7 @@ make_groups
 open_door
 let_machines_out &
 allow_kvm
-allow_post_copy || true # nothing but post-copy would be missing
+allow_post_copy || true # only post-copy migration depends on it
 configure
 if [[ -n $TLS || -n $QEMU_TLS ]]; then
     publish_certificates
@@ -75,6 +76,6 @@ publish_ceph_secrets write forget
 forget_lost_taps
 follow_logs &
 
-# Ours comes first: qemu-system-x86_64 in /opt/stackwright is how libvirt starts QEMU.
+# First in PATH, so that libvirt starts the wrapper /opt/stackwright/qemu-system-x86_64.
 export PATH="/opt/stackwright:$PATH"
 exec libvirtd --listen --config /etc/libvirt/libvirtd.conf --pid-file /run/libvirt/libvirtd.pid

@@ -3,7 +3,7 @@ libvirtd.conf: {{ include "libvirt.conf" .Values.conf.libvirtd | toJson }}
 qemu.conf: {{ include "libvirt.conf" .Values.conf.qemu | toJson }}
 {{- end }}
 
-{{/* libvirt.conf: {option: value} as libvirt reads it: texts in quotes, truth as 1 and 0, lists in brackets. null leaves an option out. */}}
+{{/* libvirt.conf: {option: value} in libvirt's format: quoted texts, booleans as 1 and 0, lists in brackets. null omits the option. */}}
 {{- define "libvirt.conf" -}}
 {{- range $name, $value := . }}
 {{- $option := include "lib.oslo_conf.name" (list "option" $name) }}

@@ -4,18 +4,18 @@
 name: libvirt
 component: libvirt
 configmaps: [etc, bin]
-# The hypervisor of the node: virtual machines are processes of the node (hostPID) with taps in its network, opened from
-# its devices and disks. That is root of the node, whatever one would leave out.
+# The node's hypervisor: virtual machines are processes of the node (hostPID) and use its network, devices and disks. This
+# access is equivalent to root on the node, so dropping single privileges would not limit it.
 hostNetwork: true
 hostPID: true
 dnsPolicy: ClusterFirstWithHostNet
 security: {runAsNonRoot: false, runAsUser: 0, runAsGroup: 0}
 initContainers:
-  # Its termination message is for the operator: {"address", "virt_type", "reason"}.
+  # The operator reads its termination message: {"address", "virt_type", "reason"}.
   - name: kvm-check
     image: libvirt
     command: [/opt/stackwright/kvm-check.sh]
-    # /dev/kvm, which only a privileged container has.
+    # Only a privileged container can open /dev/kvm.
     security: &privileged {privileged: true, allowPrivilegeEscalation: true, capabilities: null}
     env:
       {{- include "libvirt.env" . | nindent 6 }}
@@ -27,7 +27,7 @@ containers:
   - name: libvirt
     image: libvirt
     command: [/opt/stackwright/start.sh]
-    # Not in /dev, which is the node's.
+    # Not in /dev, which is mounted from the node.
     terminationMessagePath: /run/termination-log
     security: *privileged
     env:
@@ -38,9 +38,9 @@ containers:
       - {name: QEMU_GROUP, value: {{ .Values.conf.qemu.group | default "root" | quote }}}
       - {name: CEPH, value: {{ keys .Values.secrets.ceph | sortAlpha | join " " | quote }}}
     probes:
-      # It is answered when libvirtd has found all virtual machines again.
+      # libvirtd responds once it has found all running virtual machines.
       {{- include "lib.asked" (list (list "virsh" "--quiet" "--connect" "qemu:///system" "uri") 15 420) | nindent 6 }}
-      # To start it anew costs no virtual machine; but a slow node must not be made slower.
+      # A restart affects no virtual machine, but would slow down an overloaded node further.
       liveness:
         exec: {command: [virsh, --quiet, --connect, "qemu:///system", uri]}
         periodSeconds: 30
@@ -63,12 +63,12 @@ containers:
       - {name: run-libvirt, mountPath: /run/libvirt}
       - {name: run-openvswitch, mountPath: /run/openvswitch}
       - {name: libvirt, mountPath: /var/lib/libvirt}
-      # Definitions, certificates, logs and what libvirt learned of QEMU stay with the virtual machines.
+      # Definitions, certificates, logs and libvirt's cache of QEMU's capabilities stay on the node.
       - {name: etc-libvirt, mountPath: /etc/libvirt}
       - {name: pki, mountPath: /etc/pki}
       - {name: log, mountPath: /var/log/libvirt}
       - {name: cache, mountPath: /var/cache/libvirt}
-      # Disks; Nova mounts file systems of volumes below it later than this container starts.
+      # Disks. Nova mounts file systems of volumes below it after the start of this container.
       - {name: nova, mountPath: /var/lib/nova, mountPropagation: HostToContainer}
 volumes:
   {{- with $tls.libvirt }}
@@ -103,7 +103,7 @@ volumes:
   {{- end }}
 {{- end }}
 
-{{/* Who this node is. */}}
+{{/* Environment variables: name and address of the node, and its interface for live migration. */}}
 {{- define "libvirt.env" -}}
 - name: NODE_NAME
   valueFrom: {fieldRef: {fieldPath: spec.nodeName}}

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Alive: a mariadbd that has served once still answers. One that waits for its peers, or receives their data, is well:
-# to restart it would only lose time.
+# Liveness: a mariadbd that has been ready once still responds. A server that waits for its peers or receives a state transfer
+# is healthy: a restart would only lose time.
 . /opt/stackwright/lib.sh
 [[ ! -e $SERVED_FILE ]] || sql 'SELECT 1' >/dev/null

@@ -1,9 +1,11 @@
-# Which of the waiting servers begins the cluster, and when a state transfer is lost. Pure: read by start.sh and by the tests.
+# Decides which of the waiting servers starts the cluster, and when a state transfer is lost. Pure; sourced by start.sh and tests.
 
-# elect SIZE, on standard input a line "<ordinal> <phase> <uuid> <seqno>" for each server that answers. Prints
-# "begin <ordinal>", or "wait <reason>". A seqno of -2 is a server without data; it votes for nothing. A seqno that is
-# not known (-1) may be the highest of all, so it blocks the election until somebody decides. -3 is half of the first data
-# that a server was sent: whoever sent it has all of it. It never begins, and blocks only if no server has any data.
+# elect SIZE: reads a line "<ordinal> <phase> <uuid> <seqno>" for each server that responds. Prints "begin <ordinal>" or
+# "wait <reason>". Special values of seqno:
+#   -1  the position is unknown and may be the highest of all: blocks the election until an administrator decides
+#   -2  the server has no data: it wins only if no server has data
+#   -3  the server's first state transfer was cut off: its sender has all the data. It never wins, and blocks the election only
+#       if no server has data
 elect() {
     awk -v size="$1" '
         $2 == "waiting" && !($1 in here) {
@@ -32,9 +34,8 @@ elect() {
         }'
 }
 
-# transfer_lost SENDERS, on standard input a line as above for each peer that answers: whether none of them is primary, and
-# each of the SENDERS, ordinals with a space between, has ended or has no majority. A peer that does not answer, or starts,
-# may still be sending.
+# transfer_lost SENDERS: reads a line as above for each peer that responds. True if no peer is primary, and each of the SENDERS
+# (ordinals separated by spaces) has ended or has no majority. A peer that does not respond, or starts, may still be sending.
 transfer_lost() {
     awk -v senders="$1" '
         { phase[$1] = $2; primary += $2 == "primary" }

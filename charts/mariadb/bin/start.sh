@@ -1,33 +1,34 @@
 #!/bin/bash
-# Runs mariadbd as a member of a Galera cluster of CLUSTER_SIZE servers, or more (lib.sh), and again when it ends.
+# Runs mariadbd as a member of a Galera cluster of at least CLUSTER_SIZE servers (lib.sh), and restarts it when it ends.
 #
-# A loop and not `exec mariadbd`: after a crash kubelet would wait longer from time to time (CrashLoopBackOff), and the
-# peers, which must see this server before one of them may start, would wait with it.
+# A loop instead of `exec mariadbd`: after each crash kubelet would wait longer for the restart (CrashLoopBackOff), and so
+# would the peers, because they must see this server before one of them may start the cluster.
 #
-#   round:  make the database, if there is none and this server is to begin
-#           find the position of the data and tell the peers (state.sh on STATE_PORT)
-#           a peer is primary?           join it
-#           all servers wait?            the one with the newest data begins, the lowest ordinal among equals,
-#                                        unless the position of one is unknown (decide.sh)
-#           else                         look again
+# Each iteration:
+#   find the position of the data and publish it to the peers (state.sh on STATE_PORT)
+#   a peer is primary    join it
+#   all servers wait     the server with the newest data, the lowest ordinal among equals, starts the cluster, unless a
+#                        position is unknown (decide.sh); without any data it creates the database
+#   otherwise            check again
 set -u
 . /opt/stackwright/lib.sh
 . /opt/stackwright/decide.sh
 
-STARTING=30 # seconds that one is waited for that is to end while it starts
-ASKED=5     # servers that are asked for a primary while nobody knows how many there are: the chart allows no more
+STARTING=30 # seconds to wait for a starting mariadbd that must stop
+ASKED=5     # servers to query while the number of servers is unknown: the maximum of the chart
 mariadbd_pid=
 stopping=
 
 stop() {
     stopping=1
-    # No job without a pid: run() may be about to read $!, and then sees to it itself.
+    # Without a PID, run() may be about to read $!; it checks `stopping` afterwards.
     if [[ -n $mariadbd_pid ]]; then end "$mariadbd_pid" & fi
 }
 trap stop TERM INT
 
-# MariaDB 11.8 with Galera that is told to end while it starts hangs for good, so it is told once it answers. One that
-# does not for long, as when it receives data, is killed: that costs nothing that a crash would not.
+# end PID: stops mariadbd. MariaDB 11.8 with Galera hangs permanently if it gets SIGTERM while it starts, so the signal is sent
+# once it responds. If it does not respond within STARTING seconds, for example during a state transfer, it is killed, which is
+# as safe as a crash.
 end() {
     local second
     for ((second = 0; second < STARTING; second++)); do
@@ -43,7 +44,7 @@ end() {
 
 quote() { local s=${1//\\/\\\\}; printf "'%s'" "${s//\'/\\\'}"; }
 
-# In a directory of its own, renamed when whole: a half made database is never taken for one.
+# Created in a separate folder and renamed when complete, so that an incomplete database is never used.
 make_database() {
     say "making an empty database"
     rm -rf $HOME_DIR/new
@@ -52,7 +53,7 @@ make_database() {
     local user password
     user=$(quote "$(</run/secrets/mariadb-root/username)")
     password=$(quote "$(</run/secrets/mariadb-root/password)")
-    # On standard input, from a builtin: the password is in no process list, file or log.
+    # Passed by a builtin and standard input, so that the password is in no process list, file or log.
     printf '%s\n' "FLUSH PRIVILEGES;" "CREATE USER $user@'%' IDENTIFIED BY $password;" \
         "GRANT ALL PRIVILEGES ON *.* TO $user@'%' WITH GRANT OPTION;" |
         mariadbd --defaults-file=$CNF --bootstrap --datadir=$HOME_DIR/new --wsrep-on=OFF --log-warnings=0 || return 1
@@ -60,10 +61,10 @@ make_database() {
     sync -f $HOME_DIR/new && mv -T $HOME_DIR/new $DATA && sync -f $HOME_DIR
 }
 
-# "<uuid> <seqno>" of the data: -2 without any, -1 if the position is unknown, -3 if the first state transfer to this
-# volume was cut off: then the server has never had whole data, and nothing that no other has. During a transfer
-# grastate.dat may name a position that the files no longer have; sst_in_progress is the file of MariaDB's scripts for
-# that time.
+# Prints "<uuid> <seqno>" of the data: -2 without data, -1 if the position is unknown, -3 if the first state transfer to this
+# volume was cut off. In the last case the server has never had complete data, and has no data that others lack. During a
+# transfer grastate.dat may contain a position that the files no longer have; MariaDB's scripts mark this time by the file
+# sst_in_progress.
 find_position() {
     local uuid= seqno= half=-1
     [[ ! -e $FIRST_FILE ]] || half=-3
@@ -72,11 +73,11 @@ find_position() {
     uuid=$(sed -n 's/^uuid: *//p' $DATA/grastate.dat 2>/dev/null)
     seqno=$(sed -n 's/^seqno: *//p' $DATA/grastate.dat 2>/dev/null)
     if [[ ${uuid:-$NO_HISTORY} == "$NO_HISTORY" ]]; then
-        # A database that was just made and has never served is empty; any other without a history is a cut-off transfer.
+        # A new database that has never served is empty; any other database without a history is a cut-off transfer.
         if [[ -e $FRESH_FILE ]]; then echo "$NO_HISTORY -2"; else echo "$NO_HISTORY $half"; fi
         return
     fi
-    # After a crash only the InnoDB log knows.
+    # After a crash only the InnoDB log contains the position.
     [[ $seqno != -1 ]] || read -r uuid seqno < <(
         mariadbd --defaults-file=$CNF --wsrep-recover --wsrep-cluster-address=gcomm:// --datadir=$DATA 2>&1 |
         sed -n 's/.*Recovered position: *\([0-9a-f-]*\):\(-\?[0-9]*\).*/\1 \2/p')
@@ -92,7 +93,7 @@ listen() {
     done
 }
 
-# "<address> <ordinal> <phase> <uuid> <seqno>" of every other server that answers.
+# Prints "<address> <ordinal> <phase> <uuid> <seqno>" for each other server that responds.
 ask_peers() {
     local i address line size
     size=$(cluster_size)
@@ -106,12 +107,12 @@ ask_peers() {
     done
 }
 
-# Prints how to start: "join <addresses> <donors>", "begin", or nothing, and why, while there is nothing to do but wait.
+# Prints how to start: "join <addresses> <donors>", "begin", or nothing if it must wait; then it logs the reason.
 decide() {
     local peers primaries donors verdict
     peers=$(ask_peers)
     primaries=$(awk '$3 == "primary" {print $1}' <<<"$peers" | paste -sd,)
-    # A donor stalls, so rather not the lowest ordinal, which most likely takes the writes. The last comma: or any other.
+    # A donor stalls, so prefer high ordinals: the lowest most likely gets the writes. The last comma allows any other donor.
     donors=$(awk -v base="$BASE" '$3 == "primary" {print base "-" $2}' <<<"$peers" | sort -r | paste -sd,),
     [[ -z $primaries ]] || { echo "join $primaries $donors"; return; }
 
@@ -122,7 +123,7 @@ decide() {
     esac
 }
 
-# What to do where the file on the volume keeps this server waiting.
+# Prints what a user can do if the file on the volume keeps this server waiting.
 about_size() {
     local seen
     seen=$(seen_size)
@@ -134,7 +135,7 @@ about_size() {
     fi
 }
 
-# A server without a majority whose peers have all gone down gives up too, so that the newest of them may begin.
+# Stops a server without a majority when all its peers have stopped or have none either, so that an election can start.
 watch_split() {
     local strikes=0 peers here
     while sleep 2; do
@@ -146,8 +147,8 @@ watch_split() {
     done
 }
 
-# Galera ends a transfer whose sender has gone only where there is a majority. Without one the server that receives the data
-# waits for good, and the others for it: they need it to find the newest data.
+# Stops a server that receives a state transfer when its senders have ended. Galera does that only with a majority. Without
+# one, the receiver would wait forever, and the others for the receiver, whose position they need for the election.
 watch_transfer() {
     local strikes=0 senders
     senders=$(grep -oE '[0-9]+(,|$)' <<<"$2" | tr ',\n' '  ')
@@ -165,21 +166,21 @@ run() {
     position=$(tr ' ' : <$POSITION_FILE)
     local -a start=("--wsrep-cluster-address=gcomm://$addresses" "--wsrep-sst-donor=$donors"
         --wsrep-notify-cmd=/opt/stackwright/view.sh)
-    # Before a transfer overwrites the volume: did it have any data of its own?
+    # Record before a transfer overwrites the volume whether it contained data.
     if [[ $how == join && $position == *:-[23] ]]; then touch $FIRST_FILE; else first_transfer_done || return 1; fi
     [[ $position != *:-* ]] && start+=("--wsrep-start-position=$position")
     if [[ $how == begin ]]; then
-        rmdir $DATA 2>/dev/null # an empty one
+        rmdir $DATA 2>/dev/null # only if it is empty
         [[ -d $DATA ]] || make_database || return 1
         [[ -z $stopping ]] || return 0
         start+=(--wsrep-new-cluster)
-        # Galera refuses to begin with a server that was not the last to leave. Here the positions were compared.
+        # Galera refuses to start a cluster with a server that was not the last to leave. Here the election has compared positions.
         [[ ! -e $DATA/grastate.dat ]] || sed -i 's/^safe_to_bootstrap:.*/safe_to_bootstrap: 1/' $DATA/grastate.dat
     else
-        rm -f $FRESH_FILE # from here on the data is what a transfer leaves
+        rm -f $FRESH_FILE # from now on the data is the result of a transfer
     fi
     mkdir -p $DATA
-    rm -f $DATA/gvwstate.dat # else the cluster meets a member of the same name that it has not forgotten yet
+    rm -f $DATA/gvwstate.dat # otherwise the cluster may still have a member with the same UUID
     say "$how $addresses, position $position"
     echo running >$PHASE_FILE
     mariadbd --defaults-file=$CNF "${start[@]}" --datadir=$DATA --wsrep-node-name="$POD_NAME" --wsrep-node-address="$POD_IP" &
@@ -188,7 +189,7 @@ run() {
     watch_split $mariadbd_pid &
     local watchers=$! rc
     [[ $how != join ]] || { watch_transfer $mariadbd_pid "$donors" & watchers+=" $!"; }
-    # A signal ends the wait but not mariadbd, so wait until it has really gone.
+    # A signal interrupts `wait` before mariadbd has ended, so repeat it until the process is gone.
     while :; do
         wait $mariadbd_pid
         rc=$?
@@ -206,7 +207,7 @@ main() {
     listen &
     until [[ -n $stopping ]]; do
         find_position >$POSITION_FILE
-        echo waiting >$PHASE_FILE # only now: the peers compare the position
+        echo waiting >$PHASE_FILE # after the position, because the peers compare it
         how=
         until [[ -n $stopping || -n $how ]]; do
             read -r how addresses donors < <(decide)

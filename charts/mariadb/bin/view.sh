@@ -1,16 +1,16 @@
 #!/bin/bash
-# MariaDB runs it at each change of its own state and of the members, before it takes anything from or for them, with
-# "--status <state>" and "--members <uuid>/<name>/<address>,…" among the arguments (wsrep_notify_cmd). It must not ask
-# MariaDB anything.
+# MariaDB runs this script after each change of its state and of the members, before it exchanges data with them
+# (wsrep_notify_cmd). Arguments include "--status <state>" and "--members <uuid>/<name>/<address>,…". The script must not send
+# queries to MariaDB.
 #
-# Notes on the volume that the first state transfer is done (lib.sh), and how many servers there are at least. While one
-# server becomes three, the pod of server 0 is the last that is told so, and until then the others go on without it when
-# it ends.
+# Records on the volume that the first state transfer is done (lib.sh), and the minimum number of servers. While a cluster grows
+# from one server to three, the pod of server 0 gets its new CLUSTER_SIZE last. If it ends before, the others serve without it,
+# and only this record tells it about them.
 . /opt/stackwright/lib.sh
 [[ ! " $* " =~ " --status "(joined|synced|donor)" " ]] || first_transfer_done
 members=$*
 size=$(seen_size)
-[[ $size != "?" ]] || exit 0 # whoever is a member now need not be all
+[[ $size != "?" ]] || exit 0 # the current members may be incomplete
 known=$size
 while [[ $members =~ /$BASE-([0-9]+)/(.*) ]]; do
     members=${BASH_REMATCH[2]}

@@ -1,7 +1,7 @@
-"""Runs a program when the database has the schema that this image's Neutron needs.
+"""Waits until the database has the schema of this image's Neutron, then runs a program.
 
-A server that starts earlier ends with an error, and Kubernetes lets it wait longer each time. The wanted versions are in
-two small files of Neutron's migrations.
+A server that starts earlier ends with an error, and Kubernetes restarts it with a growing delay. The required versions
+are in two small files of Neutron's migrations.
 """
 
 import importlib.util
@@ -31,7 +31,7 @@ def main() -> None:
             return ", ".join(sorted(needed - schema.versions(cursor)))
 
     schema.wait(missing, "the database's schema")
-    os.execvp(sys.argv[1], sys.argv[1:])  # noqa: S606 - the chart says what runs
+    os.execvp(sys.argv[1], sys.argv[1:])  # noqa: S606 - the chart sets the program
 
 
 main()

@@ -1,19 +1,19 @@
 #!/bin/bash
 # Runs an agent of Neutron on a node: agent.sh PROGRAM ARGUMENTS...
 #
-#   wait for Open vSwitch   which says in /run/openvswitch what the node is like
-#   write /tmp/node.d       the options that differ from node to node
-#   make a control group    outside of the pod, for dnsmasq, haproxy and alike, which go on while the agent is replaced
-#   start the helper        that runs privileged functions (privsep.py), and then the agent in place of this shell
+#   wait for Open vSwitch    it publishes its datapath and the tunnel address in /run/openvswitch
+#   write /tmp/node.d        options that differ between nodes
+#   create a control group   outside of the pod, for dnsmasq, haproxy and similar, which keep running while the agent is replaced
+#   start the helper         for privileged functions (privsep.py), then replace this shell by the agent
 #
-# An agent that has nothing to do with the switch (SWITCH is empty) is started with the node's name alone.
+# For an agent that does not use the switch (SWITCH is empty), only the node's name is written.
 set -u
 RUN=/run/openvswitch
 PATIENCE=${PATIENCE:-120} # seconds
 
 say() { printf '%(%T)T %s\n' -1 "$*"; }
 
-# The last words of a container are the cause that the cloud's status shows.
+# Writes the termination message, which the cloud's status shows as the cause.
 fail() {
     say "$*" >&2
     printf '%s' "$*" >/dev/termination-log
@@ -37,8 +37,8 @@ write_node_options() {
     printf '[ovs]\nlocal_ip = %s\ndatapath_type = %s\n' "$(<$RUN/tunnel-address)" "$(<$RUN/datapath)" >>/tmp/node.d/node.conf
 }
 
-# A control group of the node, which kubelet does not clear when the pod goes: see outlive.sh. Version 1 has a tree for
-# each controller, and the one of cpuset takes nobody before it has processors.
+# Creates control groups of the node, whose processes kubelet does not kill with the pod (outlive.sh). Version 1 has one tree per
+# controller; a group of cpuset accepts no process until its CPUs are set.
 make_group() {
     local tree group file
     for tree in /host/cgroup /host/cgroup/*; do

@@ -1,4 +1,4 @@
-"""Neutron's API as uWSGI runs it: it unpickles nothing that memcached holds."""
+"""WSGI application of Neutron's API. Values from memcached are never unpickled."""
 
 import sys
 

@@ -1,7 +1,7 @@
-"""Makes the network of floating IPs, its subnet and a router, as BOOTSTRAP says; what is there already stays as it is.
+"""Creates the network of floating IPs, its subnet and a router from BOOTSTRAP; existing ones are not changed.
 
-It waits inside, for Keystone, for Neutron, and for a node that can carry the router's gateway: a port that
-is bound too early stays unbound.
+Waits for Keystone, for Neutron, and for a node that can host the router's gateway: if the gateway's port is created
+earlier, its binding fails permanently.
 """
 
 import json
@@ -22,7 +22,7 @@ def connect() -> openstack.connection.Connection:
 
 
 def gateways_ready(cloud: openstack.connection.Connection) -> None:
-    """A host whose agents of routers and of the switch (which OVN does not have) both live."""
+    """Raises RuntimeError unless a host has a live agent for routers and, except with OVN, one for the switch."""
     alive = [agent for agent in cloud.network.agents() if agent.is_alive]
     switches = {agent.host for agent in alive if agent.agent_type == SWITCH}
     for agent in alive:

@@ -1,14 +1,13 @@
-"""Serves an agent's privileged functions from one process that forks, in place of one Python after another.
+"""Forks the daemons of an agent's privileged functions from one process, so that they share their memory.
 
-Neutron runs what needs root in daemons of its own, one for each of six "privsep contexts", and starts each by
-`[privsep*] helper_command`, which loads all libraries anew: about 100 MB and a second of processor each. Here one
-process loads them once and forks a daemon for each context that the agent asks for, so they share their memory.
-The protocol between agent and daemon is oslo.privsep's own, and so is the daemon.
+Neutron runs privileged functions in daemons, one for each of six "privsep contexts". By default each daemon is started
+by `[privsep*] helper_command` and loads all libraries: about 100 MB and one second of CPU time. Here one process
+loads them once and forks a daemon for each context. Daemon and protocol are those of oslo.privsep.
 
     privsep.py serve ARGUMENTS          the process that forks; ARGUMENTS are the agent's --config-file, --config-dir
-    privsep.py --privsep_context …      the helper command: passes its arguments on and ends when the daemon is there
+    privsep.py --privsep_context …      the helper command: passes its arguments on and ends once the daemon runs
 
-The helper command runs without site packages and imports little: it is the agent that waits for it.
+The helper command runs without site packages and imports little, because the agent waits for it.
 """
 
 import os
@@ -30,7 +29,7 @@ PRIVILEGED = (
 
 
 def load(arguments: list[str]) -> None:
-    """Everything that children shall share, and the agent's configuration."""
+    """Loads the libraries that the daemons share, and the agent's configuration."""
     import gc
     import importlib
 
@@ -43,7 +42,7 @@ def load(arguments: list[str]) -> None:
     cfg.CONF(args=arguments, project="neutron")
     log.setup(cfg.CONF, "privsep")
     gc.collect()
-    gc.freeze()  # the collector shall not touch, and so copy, what is shared
+    gc.freeze()  # so that the garbage collector does not write to shared memory, which would copy it
 
 
 def listen() -> socket.socket:
@@ -58,7 +57,7 @@ def listen() -> socket.socket:
 
 
 def become_daemon(context_name: str, path: str, answer: socket.socket) -> None:
-    """As oslo_privsep.daemon.helper_main does, without loading anything."""
+    """Runs the daemon like oslo_privsep.daemon.helper_main, but with the loaded libraries."""
     from oslo_privsep import comm, daemon
     from oslo_utils import importutils
 
@@ -78,7 +77,7 @@ def serve(arguments: list[str]) -> None:
 
     load(arguments)
     listener = listen()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the daemons: they end with the agent
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no zombies: nothing waits for the daemons, which end with the agent
     while True:
         client, _ = listener.accept()
         context_name, path = client.recv(4096).decode().split("\n")

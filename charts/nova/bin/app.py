@@ -1,4 +1,4 @@
-"""Nova's API as uWSGI runs it: it unpickles nothing that memcached holds."""
+"""WSGI application of Nova's API. Values from memcached are never unpickled."""
 
 import sys
 

@@ -1,14 +1,14 @@
 #!/bin/bash
-# Waits for the hypervisor of this node and writes what is particular to the node: node.conf, a part of Nova's
-# configuration, and known_hosts, by which cold migration knows the other nodes.
+# Waits for the hypervisor of this node, then writes node.conf, the node's part of Nova's configuration, and known_hosts, with
+# the host key of the other nodes for cold migration.
 #
-# Environment: NODE_NAME, ADDRESS, INTERFACE (of live migration, may be empty), VCPU_TYPE (may be empty).
+# Environment: NODE_NAME, ADDRESS, INTERFACE (for live migration, may be empty), VCPU_TYPE (may be empty).
 set -eu
 . /opt/stackwright/migration.sh
 hypervisor=/run/libvirt/stackwright-hypervisor.json
 boot=$(</proc/sys/kernel/random/boot_id)
 
-# The answer of libvirt's pod, of this boot of the node, and a socket that somebody listens on (flag 00010000).
+# Whether libvirt's pod has written the KVM result since the node's boot, and a process listens on its socket (flag 00010000).
 is_there() {
     grep -qs "$boot" "$hypervisor" && grep -q ' 00010000 .*/libvirt/libvirt-sock$' /proc/net/unix
 }
@@ -20,7 +20,7 @@ until is_there; do
 done
 virt_type=$(sed -n 's/.*"virt_type": "\([a-z]*\)".*/\1/p' "$hypervisor")
 
-# KVM gives what the node's processors have, unless a type is asked for; emulation is fastest with its own.
+# Prints the CPU options. Without VCPU_TYPE, KVM uses the CPU model of the node, and emulation its own, which is fastest.
 processor() {
     case "${VCPU_TYPE:-$virt_type}" in
     host-model | host-passthrough) echo "cpu_mode = $VCPU_TYPE" ;;

@@ -1,6 +1,6 @@
-"""nova-compute, which leaves the cause where Kubernetes shows it when it cannot start.
+"""Runs nova-compute; if it cannot start, writes the cause to the termination message.
 
-It ends with exit code 0 then, and the cause is only in its log.
+Without this, nova-compute ends with exit code 0, and the cause is only in its log.
 """
 
 import logging
@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from nova.cmd import compute  # at first: it patches the standard library for greenlets
+from nova.cmd import compute  # first: it patches the standard library for greenlets
 from oslo_log import log
 
 REFUSED = "existing instances"  # nova.compute.manager: _sanity_check_new_host
@@ -19,9 +19,9 @@ CAUSE = (
 
 
 class Cause(logging.Handler):
-    """oslo.service logs why a service does not start, and tells nobody else.
+    """Writes the termination message from the error that oslo.service logs when a service does not start.
 
-    Only Nova's own refusals are told: the texts of others may quote values of the configuration.
+    Only InvalidConfiguration of Nova is written, because other messages may contain values of the configuration.
     """
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -32,7 +32,7 @@ class Cause(logging.Handler):
 
 
 def setup(*args: Any, **named: Any) -> None:
-    """Handlers that are there before are taken away."""
+    """Adds the handler after the original setup, which removes existing handlers."""
     set_up(*args, **named)
     logging.getLogger("oslo_service").addHandler(Cause(logging.ERROR))
 

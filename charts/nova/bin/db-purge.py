@@ -1,7 +1,7 @@
-"""Removes from Nova's databases for good what users deleted long ago: db-purge.py AGE BATCH.
+"""Purges soft-deleted rows from Nova's databases: db-purge.py AGE BATCH.
 
-Rows deleted more than AGE days ago are moved to shadow tables, BATCH of each table at a time, and what is there goes,
-also what an earlier run had no time for.
+Rows that were deleted more than AGE days ago are moved to shadow tables, BATCH rows per table and iteration. Then all
+rows of the shadow tables are deleted, including those of an interrupted earlier run.
 """
 
 import datetime
@@ -27,7 +27,7 @@ def main(age: int, batch: int) -> None:
     if result > 1:
         sys.exit(f"Deleted rows were not archived: {result}")
     result = commands.purge(purge_all=True, verbose=True, all_cells=True)
-    if result not in (0, 3):  # 3: there was nothing
+    if result not in (0, 3):  # 3: no rows to purge
         sys.exit(f"The shadow tables were not purged: {result}")
 
 

@@ -1,7 +1,7 @@
-"""Brings Nova's databases to the version of this image and tells the API of its cells, all in one process.
+"""Migrates Nova's databases to the version of this image and records the cells in the API database, in one process.
 
-Each step changes nothing when there is nothing to do, so the Job may be killed and repeated at any point. The
-records of the cells are templates that each process fills in from its own configuration: no password is in a database.
+Each step is idempotent, so the Job may be killed and repeated at any point. The records of the cells are templates that
+each process fills in from its own configuration, so no database contains a password.
 """
 
 import sys
@@ -25,7 +25,7 @@ CELLS = {
 
 
 def record_cell(name: str) -> None:
-    """Makes the cell's record, or sets it back to the template."""
+    """Creates the cell's record or resets it to the template."""
     transport_url, database = CELLS[name]
     ctxt = context.get_admin_context()
     found = [cell for cell in objects.CellMappingList.get_all(ctxt) if cell.name == name]
@@ -56,13 +56,13 @@ def main() -> None:
 
     half_a_schema.forget(api_db.get_engine(), "Nova")
     step("API database", manage.ApiDbCommands().sync())
-    record_cell("cell0")  # before the next: it brings cell0's database up to date as well
+    record_cell("cell0")  # before the next step, which migrates cell0's database too
     old = half_a_schema.forget(main_db.get_engine(), "Nova")
     half_a_schema.forget(cell0_engine(), "Nova")
     step("databases of the cells", manage.DbCommands().sync())
     if old:
         step("data of an earlier version", manage.DbCommands().online_data_migrations())
-    record_cell("cell1")  # last: the other processes wait for it
+    record_cell("cell1")  # last, because the other processes wait for it
     print("cells: done", flush=True)
 
 

@@ -1,6 +1,6 @@
-"""Tells the API of the compute hosts that are named as arguments, as soon as each has registered itself.
+"""Waits until each compute host in the arguments has registered itself, and maps it in the API database.
 
-A host that the API does not know gets no virtual machines. Hosts that are known already are not waited for.
+A host without a mapping gets no virtual machines. Hosts that are already mapped need not be registered.
 """
 
 import sys

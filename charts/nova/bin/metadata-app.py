@@ -1,4 +1,4 @@
-"""Nova's metadata API as uWSGI runs it: it unpickles nothing that memcached holds."""
+"""WSGI application of Nova's metadata API. Values from memcached are never unpickled."""
 
 import sys
 

@@ -1,7 +1,7 @@
-"""Nova's proxy of consoles, with the TLS that it speaks with hypervisors made whole.
+"""Runs Nova's console proxy with a replacement of ssl.wrap_socket for TLS to hypervisors.
 
-Nova of this release wraps its connections with a function that Python gave up in 3.12. The one here also holds the
-hypervisor to the address it was reached at: any other service of the cloud has a certificate of the same authority.
+This release of Nova uses ssl.wrap_socket, which Python 3.12 removed. The replacement also verifies that the certificate
+contains the hypervisor's address, because other services of the cloud have certificates of the same CA.
 """
 
 import socket

@@ -1,8 +1,10 @@
-"""Forgets conductors and schedulers that are gone for good: service-cleaner.py HOURS HOST...
+"""Deletes records of conductors and schedulers without a heartbeat for HOURS that are not in HOSTS.
 
-A service goes when nobody heard of it for HOURS and it is none of the HOSTs, the pods that there should be: a pod that
-only lost its way to the database would not make another record in place of one that is taken away. Compute services
-stay, whatever became of them: virtual machines and the capacity of their hosts hang on them.
+    service-cleaner.py HOURS HOST...
+
+HOSTS are the hosts of the expected pods. Their records are kept, because a running pod that only lost its connection to
+the database would not create a new one. Records of compute services are always kept, because virtual machines and
+resource providers depend on them.
 """
 
 import datetime

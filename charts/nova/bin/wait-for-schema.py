@@ -1,7 +1,7 @@
-"""Waits until db-sync has brought both databases to the version of this image and has recorded the cells.
+"""Waits until db-sync has migrated both databases to the version of this image and has recorded the cells.
 
-A Nova process that starts earlier ends with an error, or goes on without the cell. The wanted versions are told by the
-names of Nova's migrations.
+A Nova process that starts earlier ends with an error or runs without the cell. The required versions are read from
+Nova's migrations in this image.
 """
 
 import importlib.util
@@ -15,7 +15,7 @@ WANTED = {"api_database": "api", "database": "main"}  # section: folder of its m
 
 
 def latest(database: str) -> str:
-    """The migration that no other one follows."""
+    """The newest migration: the one that no other migration follows."""
     nova = importlib.util.find_spec("nova")
     assert nova and nova.origin, "this image has no Nova"
     revisions, followed = set(), set()
@@ -28,7 +28,7 @@ def latest(database: str) -> str:
 
 
 def missing(url: str, section: str, version: str) -> str:
-    """What is not there yet; empty when all is."""
+    """What is missing; empty if nothing is."""
     with schema.connect(url) as server, server.cursor() as cursor:
         if version not in schema.versions(cursor):
             return f"version {version}"

@@ -1,4 +1,4 @@
-# Bridges to physical networks. BRIDGES holds "bridge:interface" each; an empty interface means none. Sourced.
+# Bridges to physical networks; sourced. BRIDGES is a list of "bridge:interface", with an empty interface for none.
 
 check_bridges() {
     local pair interface
@@ -12,7 +12,7 @@ check_bridges() {
     done
 }
 
-# make_bridge BRIDGE INTERFACE: other ports of the bridge are left alone, agents add some.
+# make_bridge BRIDGE INTERFACE: other ports of the bridge are kept, because agents add some.
 make_bridge() {
     vsctl --may-exist add-br "$1" -- set Bridge "$1" "datapath_type=$datapath" || fail "cannot make bridge $1 on node $NODE_NAME"
     ip link set dev "$1" up

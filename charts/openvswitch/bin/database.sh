@@ -1,6 +1,6 @@
 #!/bin/bash
-# Runs ovsdb-server. The database lives in /run, as long as the machine is up: ports of VMs and routers that were there
-# before a reboot are made anew by those who own them, and none of the old is in their way.
+# Runs ovsdb-server. The database is in /run and deleted by a reboot, because libvirt and the agents create their ports again
+# after it, and outdated ports would conflict with them.
 set -u
 . /opt/stackwright/lib.sh
 SCHEMA=/usr/share/openvswitch/vswitch.ovsschema

@@ -1,14 +1,15 @@
-# Follows the devices of virtual machines, for Open vSwitch's own datapath. Sourced. (The kernel's needs none of it.)
+# Repairs the ports of virtual machines when their tap devices change. Only needed for the userspace datapath of Open vSwitch.
+# Sourced.
 #
-# Three things go wrong there, and a machine is without network until somebody notices:
-#   another device   A machine that is rebooted softly gets a new tap under its old name, and its port in the database stays.
-#                    vswitchd goes on listening to the device that is gone. A port that is taken out of the datapath is put
-#                    back at once, with the same number and the device that is there now.
-#   down             vswitchd and libvirt set flags of a new tap at the same time, each by reading, changing and writing all
-#                    of them. When vswitchd writes last what it read first, the tap is down again.
-#   gone             Of a machine that is deleted while nobody serves its node, Nova finds the process later, but knows no
-#                    port any more. Without its device the port still takes what is meant for its address, which may be
-#                    another machine's by now.
+# Three errors leave virtual machines without network:
+#   another device   After a soft reboot a virtual machine has a new tap with the same name, and its port is still in the
+#                    database, so vswitchd keeps using the deleted device. When the port is deleted from the datapath,
+#                    vswitchd adds it again at once, with the same number and the new device.
+#   down             vswitchd and libvirt set flags of a new tap concurrently, and each reads, changes and writes all flags. If
+#                    vswitchd writes last, with flags that it read before libvirt's change, the tap is down again.
+#   deleted          If a virtual machine is deleted while its node is not served, Nova ends its process later, but leaves its
+#                    port. The port without a device still attracts packets for its address, which another virtual machine
+#                    may have by then.
 
 follow_devices() {
     local what name flags
@@ -28,10 +29,10 @@ follow_devices() {
         -e 's/^[0-9]*: \(tap[^ :@]*\)[^<]*<\([^>]*\)>.*/there \1 \2/p')
 }
 
-# Whether a port is that of a virtual machine. DHCP servers have taps as well, which are vswitchd's own.
+# Whether a port belongs to a virtual machine. DHCP servers have taps too, but as internal ports of vswitchd.
 is_machine() { [[ $(vsctl --if-exists get Interface "$1" type) == '""' ]]; }
 
-# raise NAME: if it is still down a second later, when whoever made it is done.
+# raise NAME: sets a tap up if it is still down after a second, when its creation has finished.
 raise() {
     sleep 1
     exists "$1" && is_machine "$1" || return 0
@@ -39,8 +40,8 @@ raise() {
     ip link set dev "$1" up && say "device $1 was down"
 }
 
-# forget NAME: if no device comes in a time in which any machine that is only rebooted has one. A machine that is stopped
-# gets its port anew when it is started, and one that is resized before its device: that port is another one.
+# forget NAME: deletes a port that gets no device within 30 seconds; a reboot takes less. A stopped virtual machine gets a new
+# port when it is started. A resized one gets a new port before its device, so a port with another UUID is kept.
 forget() {
     local port _
     port=$(vsctl --if-exists get Interface "$1" _uuid)
@@ -53,7 +54,7 @@ forget() {
     vsctl --if-exists del-port "$1" && say "port $1 had no device any more"
 }
 
-# reopen NAME: if vswitchd has a socket whose device (the fifth column) is gone.
+# reopen NAME: makes vswitchd open the new device, if one of its sockets has a deleted device (-1 in the fifth column).
 reopen() {
     awk '$5 == -1 { found = 1 } END { exit !found }' /proc/net/packet && exists "$1" && is_machine "$1" || return 0
     ovs-appctl -t $CONTROL dpctl/del-if netdev@ovs-netdev "$1" 2>/dev/null && say "port $1 has a new device"

@@ -1,10 +1,10 @@
-# Brings internal ports back to the namespaces they belong to. Sourced.
+# Moves internal ports back to their network namespaces. Only needed for the userspace datapath. Sourced.
 #
-# With its own datapath a new vswitchd makes its internal ports anew, in the node's namespace. Those that agents had moved
-# to routers and DHCP servers stay there as dead devices of the same name, and no agent notices. Here each takes the dead
-# one's place with everything that was on it. (The kernel's datapath keeps its ports.)
+# With the userspace datapath a new vswitchd recreates its internal ports in the node's namespace. In the namespaces of routers
+# and DHCP servers, to which agents had moved them, dead devices of the same name remain, and no agent notices. Here each new
+# port replaces the dead device and gets its addresses and routes.
 
-# The internal ports, when vswitchd has made all that it can make.
+# Sets `ports` to the internal ports without an error, and waits until vswitchd has created their devices.
 wait_for_ports() {
     local tries name missing
     for tries in {1..100}; do
@@ -24,7 +24,7 @@ mend() {
     wait_for_ports
     for name in $ports; do internal[$name]=1; done
     for namespace in $(ip netns list 2>/dev/null | cut -d' ' -f1); do
-        [[ $(stat -Lc %i "/run/netns/$namespace") != "$here" ]] || continue # the node itself has a name, too
+        [[ $(stat -Lc %i "/run/netns/$namespace") != "$here" ]] || continue # a name may refer to the node's own namespace
         for name in $(ip -n "$namespace" -o link show 2>/dev/null | sed -n 's/^[0-9]*: \([^:@]*\)[:@].*/\1/p'); do
             [[ -n ${internal[$name]:-} ]] && exists "$name" || continue
             mend_port "$namespace" "$name" && mended=$((mended + 1))
@@ -33,7 +33,7 @@ mend() {
     [[ $mended == 0 ]] || say "$mended ports were brought back to their namespaces"
 }
 
-# mend_port NAMESPACE NAME
+# mend_port NAMESPACE NAME: replaces the dead device by the new port, with its MAC address, MTU, addresses and routes.
 mend_port() {
     local in=(ip -n "$1") mac mtu addresses routes line
     read -r mac mtu < <("${in[@]}" -o link show dev "$2" | sed -n 's/.* mtu \([0-9]*\) .* link\/ether \([0-9a-f:]*\).*/\2 \1/p')
@@ -47,7 +47,7 @@ mend_port() {
         # shellcheck disable=SC2086 # words are wanted
         [[ -z $line ]] || "${in[@]}" addr replace ${line#inet* } dev "$2"
     done <<<"$addresses"
-    # Routes to the link come first: others go through them.
+    # Routes on the link first, because the others need them.
     while read -r line; do
         # shellcheck disable=SC2046,SC2086
         [[ -z $line ]] || "${in[@]}" $([[ $line == *:* ]] && echo -6) route replace $line dev "$2"

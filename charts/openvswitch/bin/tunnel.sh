@@ -1,8 +1,8 @@
-# The address that tunnels between nodes begin at. Sourced.
+# The node's address for tunnels; sourced.
 #
-# The kernel's datapath takes any address of the node. Open vSwitch's own sends a tunnel's packets through its bridges
-# only, so with netdev the interface becomes a port of a bridge whose internal port carries address and routes from then
-# on. They are written down first: whatever dies in between, the next start finds them.
+# The kernel's datapath can use any address of the node. The userspace datapath (netdev) sends tunnel packets only through its
+# bridges, so the interface becomes a port of a bridge, and its addresses and routes move to the bridge's internal port. They
+# are saved to a file first, so that the next start can restore them after a crash.
 BRIDGE=br-tunnel-phy
 SAVED=$RUN/tunnel-interface
 
@@ -32,7 +32,7 @@ find_tunnel_address() {
     [[ -n $tunnel_address ]] || fail "Network interface $TUNNEL_INTERFACE of node $NODE_NAME has no address for tunnels"
 }
 
-# One line for each: link MAC MTU, address A/L, route R.
+# Saves the interface's properties, one per line: link MAC MTU, address A/L, route R.
 remember() {
     {
         echo "link $(<"/sys/class/net/$TUNNEL_INTERFACE/address") $(<"/sys/class/net/$TUNNEL_INTERFACE/mtu")"

@@ -1,15 +1,15 @@
 #!/bin/bash
-# Runs ovs-vswitchd, and makes the node's switch what values say:
+# Runs ovs-vswitchd and configures the node's switch from the chart's values. Steps:
 #
-#   find the datapath   the kernel's where its module is there or can be loaded, else Open vSwitch's own (netdev)
+#   find the datapath      the kernel's if its module is loaded or can be loaded, otherwise the userspace datapath (netdev)
 #   start vswitchd
-#   mend                what the last vswitchd left in routers' and DHCP servers' namespaces (mend.sh)
-#   make the bridges    that connect to physical networks, each with its interface (bridges.sh)
-#   find the tunnels'   address; with netdev a bridge takes the interface over (tunnel.sh)
-#   tell                other pods on the node: /run/openvswitch/{datapath,tunnel-address}
-#   follow              devices that are replaced under a port (follow.sh)
+#   repair ports           that the previous vswitchd left in namespaces of routers and DHCP servers (mend.sh; netdev only)
+#   repair devices         that are replaced under a port, in the background (follow.sh; netdev only)
+#   create bridges         to physical networks, each with its interface (bridges.sh)
+#   find the address       for tunnels; with netdev a bridge takes over the interface (tunnel.sh)
+#   publish both           to other pods on the node: /run/openvswitch/{datapath,tunnel-address}
 #
-# Each step changes nothing when there is nothing to do. This shell stays, to pass the order to stop on at once.
+# Each step is idempotent. This shell keeps running, to forward SIGTERM at once.
 set -uo pipefail
 . /opt/stackwright/lib.sh
 . /opt/stackwright/bridges.sh
@@ -49,12 +49,12 @@ wait_for_database() {
 
 configure() {
     local settings=("external_ids:hostname=$NODE_NAME" "external_ids:system-id=$NODE_NAME" "external_ids:rundir=$RUN")
-    # Without it a VM's TCP would need checksums that nobody computes. It is read once, when vswitchd starts.
+    # Without it TCP packets of VMs would lack their checksums. vswitchd reads it only when it starts.
     [[ $datapath != netdev ]] || settings+=(other_config:userspace-tso-enable=true)
     vsctl --no-wait set Open_vSwitch . "${settings[@]}" || fail "cannot configure Open vSwitch on node $NODE_NAME"
 }
 
-rm -f /tmp/ready $RUN/datapath # who starts now waits until the bridges are there again
+rm -f /tmp/ready $RUN/datapath # pods that start now wait until the bridges exist again
 find_datapath
 say "datapath: $datapath"
 check_node
@@ -62,10 +62,10 @@ wait_for_database
 configure
 ovs-vswitchd "unix:$SOCKET" --unixctl=$CONTROL --pidfile=$RUN/ovs-vswitchd.pid -vconsole:info -vsyslog:off -vfile:off &
 vswitchd=$!
-vsctl init || fail "ovs-vswitchd on node $NODE_NAME does not start" # returns when vswitchd has read it all
+vsctl init || fail "ovs-vswitchd on node $NODE_NAME does not start" # returns once vswitchd has applied the database
 if [[ $datapath == netdev ]]; then
     mend
-    while :; do follow_devices; sleep 1; done & # its source ends when more happens than it can tell
+    while :; do follow_devices; sleep 1; done & # `ip monitor` ends when its buffer overflows
 fi
 make_bridges
 find_tunnel_address

@@ -1,8 +1,8 @@
 #!/bin/bash
-# Runs ovn-controller on a node: it brings the flows that concern the node into its switch.
+# Runs ovn-controller on a node, which writes the node's flows into its switch.
 #
-# What differs from node to node is in Open vSwitch's database: where tunnels begin, the datapath, and whether routers
-# may have their gateway here (GATEWAYS are the names of the nodes that may).
+# Options that differ between nodes are in Open vSwitch's database: the tunnel address, the datapath, and whether routers may
+# have their gateway on the node (GATEWAYS are the names of such nodes).
 set -u
 . /opt/stackwright/lib.sh
 . /etc/ovn/controller.conf # BRIDGE_MAPPINGS, GATEWAYS
@@ -26,5 +26,5 @@ ovs-vsctl --db=unix:$RUN/db.sock --timeout=20 set Open_vSwitch . \
     external_ids:ovn-bridge-mappings="\"$BRIDGE_MAPPINGS\"" external_ids:ovn-cms-options="\"$options\"" ||
     fail "cannot configure Open vSwitch on node $NODE_NAME"
 mkdir -p /run/ovn
-# The order to stop ends it at once and leaves flows and registration, with which the next one goes on.
+# SIGTERM ends it at once and keeps the flows and the chassis record, which the next process uses.
 exec ovn-controller unix:$RUN/db.sock --unixctl=/tmp/ovn-controller.ctl -vconsole:info -vsyslog:off -vfile:off

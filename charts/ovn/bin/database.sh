@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs ovsdb-server with one of OVN's databases: database.sh nb|sb. Where it listens is in /etc/ovn/<nb|sb>.json.
+# Runs ovsdb-server with one of OVN's databases: database.sh nb|sb. /etc/ovn/<nb|sb>.json contains its listening addresses.
 set -u
 . /opt/stackwright/lib.sh
 DB=/var/lib/ovn/ovn$1_db.db

@@ -1,14 +1,14 @@
-# What the scripts of this chart share. Sourced.
+# Functions of this chart's scripts; sourced.
 say() { printf '%(%T)T %s\n' -1 "$*"; }
 
-# The last words of a container are the cause that the cloud's status shows.
+# Writes the termination message, which the cloud's status shows as the cause.
 fail() {
     say "$*" >&2
     printf '%s' "$*" >/dev/termination-log
     exit 1
 }
 
-# tcp:<address>:<port> of a Service: OVN's programs in C want an address. A Service keeps its own as long as it lives.
+# remote SERVICE PORT: prints tcp:<address>:<port>, because OVN's programs accept only addresses. A Service's address is fixed.
 remote() {
     local tries address
     for tries in {1..60}; do

@@ -1,8 +1,8 @@
-"""The Placement API, as uWSGI loads it: it begins when the database has its tables, which a Job makes.
+"""WSGI application of the Placement API, which waits until a Job has created the tables of the database.
 
-Unlike other services Placement looks into its tables when it starts. If it ended because they are not there yet, the
-container would be started again later and later; so it waits here, and the readiness probe tells that it does.
-It unpickles nothing that memcached holds.
+Unlike other services, Placement reads its tables when it starts. If it ended with an error because they are missing,
+Kubernetes would restart it with a growing delay. So it waits here and is not ready meanwhile.
+Values from memcached are never unpickled.
 """
 
 import sys

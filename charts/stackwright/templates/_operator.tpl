@@ -19,12 +19,6 @@ them, for clouds with many services.
 {{- end }}
 {{- end }}
 
-{{/* stackwright.optional <enabled> <API>: whether objects of an API are made; with `auto`, if the cluster has it. Else empty. */}}
-{{- define "stackwright.optional" -}}
-{{- $enabled := toString (index . 1) }}
-{{- if or (eq $enabled "true") (and (eq $enabled "auto") ((index . 0).Capabilities.APIVersions.Has (index . 2))) }}true{{ end }}
-{{- end }}
-
 {{/* stackwright.trust: whether the operator writes the CA into the webhook configuration; empty: others do. */}}
 {{- define "stackwright.trust" -}}
 {{- $source := .Values.webhook.certificate.source }}
@@ -46,7 +40,7 @@ volumes:
   - name: webhook-certificate
     secret: {secretName: {{ include "lib.text" .Values.webhook.certificate.secret }}, defaultMode: 0440}
 {{- end }}
-# The former pods end first: those of a version without the Lease write without it.
+# The previous pods end first, because versions before the Lease write without it.
 strategy: {type: Recreate}
 containers:
   {{- range $i, $process := include "stackwright.processes" . | fromYamlArray }}
@@ -113,7 +107,7 @@ containers:
         initialDelaySeconds: 30
         periodSeconds: 30
         timeoutSeconds: 10
-        failureThreshold: 10  # five minutes: whoever is ended in the middle of an upgrade leaves a half-done release
+        failureThreshold: 10  # five minutes, because an operator that is killed during an upgrade leaves an incomplete release
   {{- end }}
 {{- end }}
 

@@ -19,7 +19,7 @@ from stackwright.controllers.cloud.validate import parse as parse_deployment
 from stackwright.controllers.controlplane.validate import parse as parse_control_plane
 from stackwright.controllers.controlplane.validate import stage_errors
 from stackwright.controllers.helmbundle.validate import errors_of as helmbundle_errors
-from stackwright.core.bounds import VALUES, has_more
+from stackwright.core.bounds import DEEPEST, VALUES, has_more, is_deeper
 from stackwright.core.plan import Object
 from stackwright.core.settings import Settings
 
@@ -41,6 +41,8 @@ def errors_of(
         return bounded(map(printable, _metadata_errors(obj)))
     if has_more(obj.get("spec")):
         return [f"spec: must have at most {VALUES} values"]
+    if is_deeper(obj.get("spec")):
+        return [f"spec: must have at most {DEEPEST} levels"]
     asks_only = dry_run and TOPOLOGY in (obj["metadata"].get("annotations") or {})
     # A spec that an earlier version stored may be larger, and is not compared. Controllers also check changes.
     changes = [] if old is None or asks_only or has_more(old.get("spec")) else change_errors(old, obj)

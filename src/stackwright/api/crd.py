@@ -25,7 +25,16 @@ ATOMIC = "x-kubernetes-map-type"
 CLOUDS = ("OpenStackDeployment", "OpenStackControlPlane")
 INFRASTRUCTURE, MOVED = "infrastructure.cluster.x-k8s.io", "clusterctl.cluster.x-k8s.io"
 NEEDS_ONE = "x-stackwright-needs-one-of"
-_DROPPED = ("title", "default", "additionalProperties", "patternProperties", "discriminator", MARK, NEEDS_ONE)
+_DROPPED = (
+    "title",
+    "default",
+    "additionalProperties",
+    "patternProperties",
+    "propertyNames",
+    "discriminator",
+    MARK,
+    NEEDS_ONE,
+)
 
 
 def crd(resource: type[Resource]) -> Schema:

@@ -10,7 +10,7 @@ import json
 import re
 import types
 import typing
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -26,6 +26,7 @@ NOT_SUPPORTED = "is not supported by this version of Stackwright"
 MORE = "more errors are not shown"
 LONGEST = 80  # maximum characters of a quoted value, and of a list that is repeated
 LONG = 4096  # maximum characters of an error
+SEARCHED = 256  # characters of a name that are searched for secrets
 ALLOWED = " allowed: "
 NAME = re.compile(r"[\w.~/:@*+-]*")  # names of fields, sections and options, and of keys in labels and policies
 FIELD = re.compile(r"(\w+)[\w.\[\]'-]*: ")
@@ -59,7 +60,7 @@ def _message(item: Any, model: type[BaseModel], prefix: str) -> str:
     elif item["type"] == "missing":
         text = "is required"
     elif item["type"] == "literal_error":
-        text = _not_allowed(item["input"], item["ctx"]["expected"], repeatable(path, item["input"]))
+        text = _not_allowed(item["input"], item["ctx"], repeatable(path, item["input"]))
     elif not repeatable(path, item.get("input")):
         text = _without(text, item["input"])
     elif item["type"] != UNSUPPORTED and not isinstance(item["input"], dict | list) and not _shows(item["input"], text):
@@ -76,14 +77,18 @@ def _begins_with_field(text: str, model: Any) -> bool:
     return field is not None and field[1] in getattr(model, "model_fields", {})
 
 
-def _not_allowed(value: object, allowed: str, repeated: bool) -> str:
-    """The error for a value that is not in `allowed`, which is pydantic's list of values."""
-    what = shown(value) if repeated else "the value"
-    if isinstance(value, str) and value.removeprefix("~") in reference.SERVICES:
+def _not_allowed(value: object, context: Mapping[str, Any], repeated: bool) -> str:
+    """The error for a value that pydantic's list `expected` lacks. The type of the field may add `unsupported` names,
+    and `synonyms` of the expected ones, to the context of its error.
+    """
+    allowed = context["expected"]
+    what = named(value) if repeated else "the value"
+    if isinstance(value, str) and value.removeprefix("~") in context.get("unsupported", ()):
         return f"{what} {NOT_SUPPORTED}; allowed: {allowed}"
     removes = str(value).startswith("~")
     known = [each for each in re.findall("'([^']*)'", allowed) if each.startswith("~") == removes]
-    return f"{what} is not allowed; {meant(known, value) if repeated else ''}allowed: {allowed}"
+    similar = meant(known, value, synonyms=context.get("synonyms", {})) if repeated else ""
+    return f"{what} is not allowed; {similar}allowed: {allowed}"
 
 
 def repeatable(path: Sequence[object], value: object) -> bool:
@@ -98,10 +103,11 @@ def repeatable(path: Sequence[object], value: object) -> bool:
 def name_of(part: object) -> str:
     """A name from the user's manifest, as one short line; *** for a text that is not a name or may contain a secret.
 
-    A typing error such as `password=pw:` makes a secret part of a field name. Only the part that is shown is searched
-    for secrets, because a name may have megabytes.
+    A typing error such as `password=pw:` makes a secret part of a field name. Only the beginning is searched for
+    secrets, because a name may have megabytes; it is longer than what is shown, because a secret is recognized by its
+    end, too.
     """
-    text = str(part)[: LONGEST + 1]
+    text = str(part)[:SEARCHED]
     return shortened(text, LONGEST) if NAME.fullmatch(text) and hidden(text) == text else HIDDEN
 
 

@@ -41,22 +41,16 @@ FIELDS = {
     "MemcachedTemplate": "cacheSize maxConn",
 }
 
-# Services of an OpenStackDeployment in the reference, and their programs. A service without a declaration is rejected
-# as not supported.
+# Services of an OpenStackDeployment in the reference, and programs of them; `cloud/service_names.py` subtracts those
+# that are declared.
 _SERVICES = """
 alarming app-gateway baremetal cloudprober descheduler dns dynamic-resource-balancer event instance-ha key-manager
 load-balancer metering metric metric-storage orchestration redis shared-file-system stepler tempest
 aodh barbican ceilometer designate gnocchi heat ironic manila masakari octavia
 """
-# Program → its service; users write the name of one instead of the other.
-PROGRAMS = {
-    "cinder": "block-storage", "etcd": "coordination", "glance": "image", "horizon": "dashboard",
-    "keystone": "identity", "mariadb": "database", "neutron": "networking", "nova": "compute", "rabbitmq": "messaging",
-}  # fmt: skip
 SERVICES = frozenset(_SERVICES.split())
 
-
-# Kinds of the reference systems that this version does not have.
+# Kinds of the reference systems. A kind that this version has is looked up before.
 _KINDS = """
 OpenStackDeploymentStatus OpenStackDeploymentSecret DRBConfig NodeMaintenanceRequest ClusterMaintenanceRequest
 NodeWorkloadLock ClusterWorkloadLock NodeDeletionRequest NodeDisableNotification

@@ -10,7 +10,8 @@ HIDDEN = "***"
 # Fields with such names may contain secrets, at any depth.
 _WORDS = re.compile(
     r"pass(?!ive|thr|ed|es|ing)(word|wd|phrase)?|secret|token|credentials?$|cookies?$|user_?data|(^|[_.-])pwd?$"
-    r"|transport_url|connection$|(^|[_.-])(api_?|private_?|access_?)?keys?(?![a-z])|(?-i:[a-z])(?-i:Keys?|Pwd?)(?![a-z])",
+    r"|transport_url|connection$|(^|[_.-])psk$|(root|bind|admin)pw$|sst_auth$"
+    r"|(^|[_.-])(api_?|private_?|access_?)?keys?(?![a-z])|(?-i:[a-z])(?-i:Keys?|Pwd?)(?![a-z])",
     re.IGNORECASE,
 )
 _TEXTS = re.compile(r"cert|(^|[_.-])pem|config|conf$", re.IGNORECASE)  # their text may contain a secret

@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from stackwright.api.reference import PROGRAMS
-
 LONGEST_NAME = 64  # maximum characters of a name for which similar names are searched
 SEARCHED = 5  # maximum number of names for which similar names are searched
 EMPTY = "must not be empty"
 BOOL, TEXT, MAPPING = "takes true or false", "takes text; quote it", "takes a mapping of fields"
 INT, FLOAT, LIST = "takes a whole number", "takes a number", "takes a list"
+
+NO_SYNONYMS: Mapping[str, str] = {}
 
 # Error type → message; {…} are replaced from the context of the error.
 _WORDS: Mapping[str, str] = {
@@ -62,33 +62,36 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def near(name: object, known: Iterable[object]) -> str:
+def near(name: object, known: Iterable[object], synonyms: Mapping[str, str] = NO_SYNONYMS) -> str:
     """Known names with similar spelling, in any case, as `a or b`; empty for a known name, and without similar names.
 
-    A program is replaced by its service.
+    A synonym is replaced by the name that it stands for, also after `~`.
     """
     if not isinstance(name, str) or len(name) > LONGEST_NAME:
         return ""
     spelt = {each.lower(): each for each in known if isinstance(each, str)}
     word = name.lower()
-    program = word.removeprefix("~")
-    service = word.removesuffix(program) + PROGRAMS.get(program, program)
-    same = next((each for each in (word, service) if each in spelt), None)
+    bare = word.removeprefix("~")
+    other = word.removesuffix(bare) + synonyms.get(bare, bare)
+    same = next((each for each in (word, other) if each in spelt), None)
     close = [same] if same else get_close_matches(word, spelt, 2, 0.7)
     return " or ".join(spelt[each] for each in close if spelt[each] != name)
 
 
-def meant(known: Collection[object], *names: object) -> str:
+def meant(known: Collection[object], *names: object, synonyms: Mapping[str, str] = NO_SYNONYMS) -> str:
     """A question with the similar known names and a space at its end; empty without similar names."""
-    close = " or ".join(filter(None, (near(name, known) for name in names[:SEARCHED])))
+    close = " or ".join(filter(None, (near(name, known, synonyms) for name in names[:SEARCHED])))
     return f"did you mean {close}? " if close else ""
 
 
-def choices(name: object, known: Collection[str]) -> str:
+def choices(name: object, known: Collection[str], synonyms: Mapping[str, str] = NO_SYNONYMS) -> str:
     """The end of an error about an unknown name: similar names, and all known ones."""
-    return f"{meant(known, name)}allowed: {', '.join(known) or 'none'}"
+    return f"{meant(known, name, synonyms=synonyms)}allowed: {', '.join(known) or 'none'}"
 
 
-def unknown(what: str, names: Collection[str], known: Collection[str]) -> str:
+def unknown(
+    what: str, names: Collection[str], known: Collection[str], synonyms: Mapping[str, str] = NO_SYNONYMS
+) -> str:
     """The error for unknown names of a list."""
-    return f"unknown {what} {', '.join(names)}; {meant(known, *names)}allowed: {', '.join(known)}"
+    similar = meant(known, *names, synonyms=synonyms)
+    return f"unknown {what} {', '.join(names)}; {similar}allowed: {', '.join(known)}"

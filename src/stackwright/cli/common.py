@@ -12,6 +12,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -23,6 +24,12 @@ CLUSTER = "kubeconfig"  # the parameter of commands that use a cluster
 COLOUR = re.compile(r"(\x1b\[[0-9;]*m)")
 LONGEST = 365 * 24 * 3600  # seconds of a duration
 _DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)|(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,9})s)?", re.ASCII)
+# Options of commands that use a registry.
+Ca = Annotated[
+    Path | None,
+    typer.Option("--ca", metavar="FILE", exists=True, dir_okay=False, help="CA of the registry, in PEM format."),
+]
+PlainHttp = Annotated[bool, typer.Option("--plain-http", help="Use HTTP instead of HTTPS.")]
 OWN_CLUSTER = ("up", "operator", "provisioner")  # these commands choose the context themselves
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -37,17 +36,10 @@ async def spec_of(cluster: Cluster, revision: Revision) -> dict[str, Any]:
     """The spec of a revision. Raises CliError if it was deleted, is not readable, or was changed."""
     from stackwright.api.kinds import SECRET
     from stackwright.cli.cluster import CliError
-    from stackwright.core.digest import digest
-    from stackwright.core.objects import secret_data
-    from stackwright.core.secrets.revisions import FIELD
+    from stackwright.core.secrets.revisions import stored_spec
 
-    name = f"Secret {'/'.join(revision.key)}"
+    secret = await cluster.get(SECRET, revision.key)
     try:
-        spec = json.loads(secret_data(await cluster.get(SECRET, revision.key))[FIELD])
-    except (KeyError, ValueError, RecursionError):
-        spec = None
-    if not isinstance(spec, dict):
-        raise CliError(f"{name} contains no spec")
-    if digest(spec) != revision.digest:
-        raise CliError(f"{name} was changed: its spec is not the one that the operator stored")
-    return spec
+        return stored_spec(revision, secret)
+    except ValueError as problem:
+        raise CliError(f"Secret {'/'.join(revision.key)} {problem}") from None

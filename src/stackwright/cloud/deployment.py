@@ -10,7 +10,6 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from stackwright.api import reference
 from stackwright.api.errors import NOT_SUPPORTED, name_of
 from stackwright.api.fields.lines import Line, Short
 from stackwright.api.fields.naming import Format, OptionalObjectName
@@ -21,7 +20,8 @@ from stackwright.api.services.kinds import Release, Size
 from stackwright.api.services.voters import SIZE_KEEPS_VOTERS
 from stackwright.api.support import Unsupported, unsupported, unused
 from stackwright.api.wording import unknown
-from stackwright.cloud.features import SERVICES, Features
+from stackwright.cloud.features import Features
+from stackwright.cloud.service_names import PROGRAMS, SERVICES, UNSUPPORTED
 from stackwright.services.declaration import Preset
 
 _LABEL = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
@@ -95,9 +95,9 @@ class OpenStackDeploymentSpec(Model):
     @classmethod
     def _services_are_known(cls, value: dict[str, Any]) -> dict[str, Any]:
         others = set(value) - set(SERVICES)
-        problems = [f"{name} {NOT_SUPPORTED}; remove it" for name in sorted(others & reference.SERVICES)]
-        if wrong := sorted(others - reference.SERVICES):
-            problems.append(unknown("service", [*map(name_of, wrong)], SERVICES))
+        problems = [f"{name} {NOT_SUPPORTED}; remove it" for name in sorted(others & UNSUPPORTED)]
+        if wrong := sorted(others - UNSUPPORTED):
+            problems.append(unknown("service", [*map(name_of, wrong)], SERVICES, PROGRAMS))
         if problems:
             raise ValueError("; ".join(problems))
         return value

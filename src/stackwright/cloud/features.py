@@ -6,26 +6,19 @@ Each service adds its own fields (`derived`). A field of the reference that no s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic import Field, create_model, field_validator
 
 from stackwright.api.meta import Model
 from stackwright.api.services.kinds import LogLevel
 from stackwright.api.support import Absent, OffAnyway, Unsupported, absent, unsupported
+from stackwright.cloud.service_names import OWN_BUS, Dedicated, ServiceName
 from stackwright.services.declaration import Service
 from stackwright.services.mariadb.cleanup import Cleanup
 from stackwright.services.registry import SERVICES as DECLARED
 
 M = TypeVar("M", bound=Model)
-SERVICES = tuple(sorted(declared.service for declared in DECLARED))
-_OWN_BUS = sorted(declared.service for declared in DECLARED if declared.own_bus)
-if TYPE_CHECKING:
-    ServiceName = str
-    Dedicated = str
-else:
-    ServiceName = Literal[(*SERVICES, *(f"~{name}" for name in SERVICES))]
-    Dedicated = Literal[tuple(_OWN_BUS)]
 
 
 def derived(fields: Mapping[str, Any]) -> Callable[[type[M]], type[M]]:
@@ -107,7 +100,7 @@ class Notifications(Model):
 
 class MessagingFeatures(Model):
     components_with_dedicated_messaging: list[Dedicated] = Field(
-        default_factory=lambda: list(_OWN_BUS), description="Services with their own RabbitMQ."
+        default_factory=lambda: list(OWN_BUS), description="Services with their own RabbitMQ."
     )
     notifications: Notifications | None = Field(None, description="Notifications of the services.")
 

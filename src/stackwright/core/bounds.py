@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-DEEPEST = 100  # levels of a YAML document
+DEEPEST = 100  # levels of a YAML document or a spec
 VALUES = 20_000  # of a spec; the largest known cloud has some hundreds
 
 
@@ -25,3 +25,12 @@ def has_more(value: Any, most: int = VALUES) -> bool:
             case list() as items:
                 todo.extend(items)
     return most < 0
+
+
+def is_deeper(value: Any, most: int = DEEPEST) -> bool:
+    """Whether mappings and lists are nested in more than `most` levels."""
+    level = [value] if isinstance(value, Mapping | list) else []
+    for _ in range(most):
+        below = (each for outer in level for each in (outer.values() if isinstance(outer, Mapping) else outer))
+        level = [each for each in below if isinstance(each, Mapping | list)]
+    return bool(level)

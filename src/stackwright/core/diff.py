@@ -121,12 +121,8 @@ def shown(value: Any) -> str:
     return shortened(printable(text), LONG)
 
 
-def masked(value: Any, path: Path = ()) -> Any:
-    """The value without possible secrets, at any depth."""
-    return _plain(_masked(value, path))
-
-
 def _masked(value: Any, path: Path) -> Any:
+    """The value without possible secrets, at any depth."""
     if isinstance(value, Absent):
         return value
     above = [part for part in path if not part.startswith("[")]

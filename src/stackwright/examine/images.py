@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from stackwright.adapters.registry.reference import Prefix
 from stackwright.core.findings import Finding
@@ -14,24 +15,30 @@ from stackwright.local.image.published.connection import connected
 from stackwright.local.image.published.verify import Verification, Verified
 
 
-def check(prefix: Prefix, clouds: Sequence[Given], report: Report) -> list[Finding]:
+def check(
+    prefix: Prefix, clouds: Sequence[Given], report: Report, *, ca: Path | None = None, plain_http: bool = False
+) -> list[Finding]:
     """The images of `clouds`, from manifests; without clouds, all images that nodes need."""
     subject = f"images of {prefix}"
     try:
         wanted = needed.images(clouds, images.references(str(prefix))) if clouds else images.wanted(None, str(prefix))
-        with connected(prefix, writes=False) as session:
+        with connected(prefix, ca=ca, plain_http=plain_http, writes=False) as session:
             complete = {image.title: image for image in images.published().images()}
             verified = Verification(prefix, session, complete, report).run(wanted)
     except (LocalError, ValueError) as error:
-        return [Finding(subject, "problem", str(error), "`stackwright images verify --help` shows how to reach it.")]
-    return findings(subject, prefix, verified)
+        remedy = "`--ca` names the CA of the registry; `stackwright images verify --help` shows more."
+        return [Finding(subject, "problem", str(error), remedy)]
+    options = [*(["--ca", str(ca)] if ca else []), *(["--plain-http"] if plain_http else [])]
+    return findings(subject, prefix, verified, options)
 
 
-def findings(subject: str, prefix: Prefix | str, verified: Sequence[Verified]) -> list[Finding]:
-    """The findings about verified images. Pure."""
+def findings(
+    subject: str, prefix: Prefix | str, verified: Sequence[Verified], options: Sequence[str] = ()
+) -> list[Finding]:
+    """The findings about verified images; `options` are those of a push. Pure."""
     lacking = [each for each in verified if each.lacking]
     if not lacking:
         return [Finding(subject, "ok", f"{len(verified)} images")]
     states = ", ".join(f"{each.name} {each.state}" for each in lacking)
-    remedy = f"`stackwright images push {prefix}`"
+    remedy = f"`{' '.join(['stackwright images push', str(prefix), *options])}`"
     return [Finding(subject, "problem", f"{len(lacking)} of {len(verified)} images: {states}", remedy)]

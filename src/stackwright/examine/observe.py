@@ -24,6 +24,7 @@ from stackwright.api.kinds import (
 from stackwright.api.meta import Kind
 from stackwright.cloud.registry import CLOUD_KINDS, RESOURCES
 from stackwright.core.errors import Conflict, NotServed, TerminalError, TransientError, Unavailable
+from stackwright.core.objects import mapping
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 from stackwright.core.settings import OPERATOR_NAMESPACE, OPERATOR_RELEASE
@@ -64,7 +65,8 @@ class Observed:
     refused        kind → why they are not known, if that is not a right that the user lacks
     kinds          our kinds of which the cluster has a CRD: name of the CRD → CRD
     clouds         OpenStackDeployments and OpenStackControlPlanes of all namespaces
-    operator       the Deployment of the operator
+    operator       the Deployment of the operator; None: it does not exist, or is hidden
+    hidden         why the Deployment of the operator is not known; empty: it is
     corefile       the configuration of the cluster's DNS; empty: unknown
     """
 
@@ -76,6 +78,7 @@ class Observed:
     kinds: Mapping[str, Object] = field(default_factory=dict)
     clouds: Sequence[Object] = ()
     operator: Object | None = None
+    hidden: str = ""
     corefile: str = ""
 
     def all(self, kind: Kind) -> Sequence[Object]:
@@ -125,11 +128,13 @@ async def observe(cluster: Examined, rights: Iterable[Right]) -> Observed:
     crds = await asyncio.gather(*(read(CRD, ("", f"{plural}.{group}")) for plural, group in ours))
     clouds = await asyncio.gather(*(listed(resource.KIND) for resource in CLOUD_KINDS))
     corefile = await read(CONFIGMAP, (SYSTEM, "coredns"))
+    known = dict(zip(LISTED, lists, strict=True))
+    operator, hidden = await _operator(cluster, known[VALIDATING_WEBHOOK] or ())
     return Observed(
         version=version,
         image_volumes=await _image_volumes(cluster),
         lacking=await _lacking(cluster, rights, slots),
-        lists=dict(zip(LISTED, lists, strict=True)),
+        lists=known,
         refused=refused,
         kinds={crd["metadata"]["name"]: crd for crd in crds if crd},
         clouds=[
@@ -137,9 +142,30 @@ async def observe(cluster: Examined, rights: Iterable[Right]) -> Observed:
             for resource, found in zip(CLOUD_KINDS, clouds, strict=True)
             for obj in found or ()
         ],
-        operator=await read(DEPLOYMENT, (OPERATOR_NAMESPACE, OPERATOR_RELEASE)),
+        operator=operator,
+        hidden=hidden,
         corefile=str(((corefile or {}).get("data") or {}).get("Corefile") or ""),
     )
+
+
+def operator_namespace(webhooks: Iterable[Object]) -> str:
+    """The namespace of the Service that the operator's webhook names; without one, the usual namespace."""
+    for each in webhooks:
+        if each["metadata"]["name"] == OPERATOR_RELEASE:
+            for webhook in each.get("webhooks") or ():
+                if name := mapping(mapping(webhook.get("clientConfig")).get("service")).get("namespace"):
+                    return str(name)
+    return OPERATOR_NAMESPACE
+
+
+async def _operator(cluster: Examined, webhooks: Iterable[Object]) -> tuple[Object | None, str]:
+    """The Deployment of the operator, and why it is not known; None without a reason: it does not exist."""
+    try:
+        return await cluster.get(DEPLOYMENT, (operator_namespace(webhooks), OPERATOR_RELEASE)), ""
+    except Unavailable:
+        raise
+    except (TerminalError, TransientError) as error:
+        return None, str(error)
 
 
 async def _image_volumes(cluster: Examined) -> str | None:

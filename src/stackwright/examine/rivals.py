@@ -11,7 +11,7 @@ from stackwright.core.objects import annotation, is_deleting, key_of, label, map
 from stackwright.core.plan import Object
 from stackwright.core.settings import OPERATOR_RELEASE
 from stackwright.examine.demand import Demand
-from stackwright.examine.observe import Observed
+from stackwright.examine.observe import Observed, operator_namespace
 from stackwright.examine.probe.pod import LABELS
 
 CATEGORY = "stackwright"  # the category of our kinds
@@ -44,8 +44,12 @@ def _webhooks(seen: Observed) -> Iterator[Finding]:
             ours = kind == VALIDATING_WEBHOOK and name == OPERATOR_RELEASE
             if not any(_concerns(each) for each in obj.get("webhooks") or ()) or (ours and seen.operator):
                 continue
+            if ours and seen.hidden:
+                text = f"It checks our kinds; whether its operator is installed is unknown: {seen.hidden}."
+                yield Finding(f"{kind.kind} {name}", "note", text, "Use a user who may read the operator's Deployment.")
+                continue
             text = (
-                "It checks our kinds, but its operator is not installed."
+                f"It checks our kinds, but its operator is not installed in the namespace {operator_namespace([obj])}."
                 if ours
                 else "It checks our kinds for another program."
             )

@@ -111,7 +111,7 @@ def _entry(step: Step, background: Background) -> Entry:
             return Entry(DELETE, "delete", action.target, action.why, subject=(action.kind.kind, *action.key))
         case CloudCall():
             does = {"create": CREATE, "update": CHANGE, "delete": DELETE}[action.do]
-            what = f"{action.target.removeprefix(action.do).strip()} in {action.cloud}"
+            what = f"{action.resource} in {action.cloud}"
             return Entry(does, action.verb, what, action.why or f"for {step.about}", thing=action.resource_key[0])
         case HelmUpgrade():
             return _upgrade(action, background)
@@ -229,7 +229,7 @@ def notes(
     """The cost of a plan, as entries that follow its steps; `data` is the lost and the kept data."""
     found = [Entry(NOTE, fate, what) for fate, texts in data.items() for what in texts]
     found += [
-        Entry(NOTE, "restart", each.workload, f"{each.pods}; {each.meanwhile}", subject=_workload(each))
+        Entry(NOTE, "restart", each.workload, f"{each.pods}; {each.meanwhile}", subject=(each.kind, "", each.name))
         for release in restarts
         for each in restarts[release]
     ]
@@ -238,11 +238,6 @@ def notes(
         subject = ("StorageClass", "", name) if name else ("", "", "")
         found.append(Entry(NOTE, "missing", f"{what}, for claims of {', '.join(releases)}", subject=subject))
     return found
-
-
-def _workload(restart: Restart) -> tuple[str, str, str]:
-    kind, name = restart.workload.split(" ")
-    return kind, "", name
 
 
 def unproven(values: Iterable[Untested]) -> list[Entry]:

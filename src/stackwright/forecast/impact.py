@@ -21,7 +21,6 @@ from stackwright.core.plan import Apply, Delete, HelmUninstall, HelmUpgrade, Key
 from stackwright.forecast.simulate import Step
 from stackwright.services.declaration import Service
 from stackwright.services.mariadb.kind import MariaDB
-from stackwright.services.nova.kind import Nova
 from stackwright.services.registry import SERVICES
 
 INSTANCE = "app.kubernetes.io/instance"
@@ -57,10 +56,15 @@ class Restart:
     away       whether the service is interrupted
     """
 
-    workload: str
+    kind: str
+    name: str
     pods: str
     meanwhile: str
     away: bool = False
+
+    @property
+    def workload(self) -> str:
+        return f"{self.kind} {self.name}"
 
 
 def lost(steps: Iterable[Step], facts: Facts) -> tuple[str, ...]:
@@ -93,8 +97,9 @@ def _lost(step: Step, facts: Facts) -> Iterator[str]:
     kind, key = _gone(step) or (None, ("", ""))
     if kind == MariaDB.KIND:
         yield from (text for account in facts.databases if _provider(account) == key for text in _databases(account))
-    elif kind == Nova.KIND:
-        yield f"access to the virtual machines of Nova {'/'.join(key)}, which keep running"
+    for declared in SERVICES:
+        if declared.kind == kind and declared.lost_with_object:
+            yield declared.lost_with_object.format(f"{kind.kind} {'/'.join(key)}")
 
 
 def _gone(step: Step) -> tuple[Kind, Key] | None:
@@ -245,30 +250,30 @@ def _name(obj: Object) -> str:
 
 
 def _restart(obj: Object) -> Restart:
-    name, spec = _name(obj), obj["spec"]
+    kind, name, spec = str(obj["kind"]), str(obj["metadata"]["name"]), obj["spec"]
     replicas = 1 if spec.get("replicas") is None else int(spec["replicas"])
     pods = f"{replicas} pod{'' if replicas == 1 else 's'}"
-    strategy = spec.get("strategy" if obj["kind"] == "Deployment" else "updateStrategy") or {}
+    strategy = spec.get("strategy" if kind == "Deployment" else "updateStrategy") or {}
     rolling = strategy.get("rollingUpdate") or {}
     if strategy.get("type") == "OnDelete":
-        return Restart(name, pods, "each is replaced when it is deleted")
-    if obj["kind"] == "DaemonSet":
+        return Restart(kind, name, pods, "each is replaced when it is deleted")
+    if kind == "DaemonSet":
         if _count(rolling.get("maxSurge", 0), 1, up=True):
-            return Restart(name, "one pod on each node", "new pods start before old ones end")
-        return Restart(name, "one pod on each node", "interrupted on each node in turn", away=True)
+            return Restart(kind, name, "one pod on each node", "new pods start before old ones end")
+        return Restart(kind, name, "one pod on each node", "interrupted on each node in turn", away=True)
     if strategy.get("type") == "Recreate":
-        return Restart(name, pods, "the service is interrupted", away=True)
-    if obj["kind"] == STATEFULSET.kind:
+        return Restart(kind, name, pods, "the service is interrupted", away=True)
+    if kind == STATEFULSET.kind:
         last = replicas <= 1
     else:
         surge = _count(rolling.get("maxSurge", SURGE), replicas, up=True)
         away = _count(rolling.get("maxUnavailable", UNAVAILABLE), replicas, up=False)
         last = away >= replicas > 0
         if surge and not last:
-            return Restart(name, pods, "new pods start before old ones end")
+            return Restart(kind, name, pods, "new pods start before old ones end")
     if last:
-        return Restart(name, pods, "the service is interrupted", away=True)
-    return Restart(name, pods, "the other pods serve requests")
+        return Restart(kind, name, pods, "the service is interrupted", away=True)
+    return Restart(kind, name, pods, "the other pods serve requests")
 
 
 def _count(value: object, of: int, *, up: bool) -> int:

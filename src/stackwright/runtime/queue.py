@@ -69,10 +69,6 @@ class KeyedQueue(Generic[T]):
         """Whether no item is queued or being processed. Delayed items may remain."""
         return not self._queued and not self._working and not self._again
 
-    def next_due(self) -> float | None:
-        """Time of the event loop at which the next delayed item becomes ready."""
-        return min(self._due.values(), default=None)
-
     def add(self, item: T, delay: float = 0.0) -> None:
         if delay <= 0 and item not in self._working and item not in self._queued:
             delay = self._pause(item)

@@ -32,14 +32,14 @@ from stackwright.runtime.queue import KeyedQueue
 RESERVED = 2  # workers for urgent work
 # Workers for controllers that call OpenStacks of users. They mostly wait, but the API client has 100 connections.
 OPENSTACK = 64
-HELM = 32  # workers for what waits for Helm
-SHARE = 8  # of either per namespace at most, fewer when few are free: slow clouds delay only their own namespace
-# Seconds that looking and each action may take: a call of Helm, as long for its turn to come, and a margin. What
-# asks OpenStacks of users ends long before, whatever these do (core.openstack.clouds.LONGEST).
+HELM = 32  # workers for controllers that call Helm
+SHARE = 8  # maximum of either per namespace, less if few are free, so that slow clouds delay only their own namespace
+# Timeout in seconds of an observation and of each action: a call of Helm, the same time in its queue, and a margin.
+# Calls of OpenStacks of users have a much shorter timeout (core.openstack.clouds.LONGEST).
 LONGEST = 3 * HELM_SECONDS
-# Seconds after which, and the number from which on, failed observations of an object are reported. A success, or an
-# API that is unavailable, begins both anew. One that is unavailable for an object for OUTAGE seconds is reported: it
-# may reject only this request.
+# Failed observations of an object are reported after LASTS seconds and ATTEMPTS attempts. A success resets both, and so
+# does an unavailable API. If an API is unavailable for an object for OUTAGE seconds, that is reported, because it may
+# reject only this request.
 LASTS, ATTEMPTS, OUTAGE = 15.0, 3, 300.0
 log = structlog.get_logger()
 

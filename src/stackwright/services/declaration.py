@@ -222,6 +222,7 @@ class Service:
     # Agents whose records it keeps until they are deleted: they are, when their nodes left the cloud.
     agents: tuple[NodeAgent, ...] = ()
     agent_list: AgentList | None = None  # for the agents that `status` shows
+    lost_with_object: str = ""  # what users lose when its object is deleted, beside its data; {} is the object
     # The back end of a service with a single one; another back end does not have the data that users' servers use.
     driver: Callable[[Any], str] | None = None
     # ConfigMap with facts from other controllers, such as URLs, and a text about missing facts; empty without facts.

@@ -22,7 +22,7 @@ from stackwright.local.tools import binary
 from tests.functional.charts.test_protection import KINDS, rendered
 
 RBAC = "rbac.authorization.k8s.io"
-TENANT, OPERATOR = "tenant", "system:serviceaccount:stackwright:stackwright"
+TENANT, OPERATOR, SYNCER = "tenant", "system:serviceaccount:stackwright:stackwright", "records-syncer"
 RECORD = "sh.helm.release.v1.x.v"
 Write = Callable[..., str]
 
@@ -37,6 +37,17 @@ async def space(cluster: KubernetesCluster) -> AsyncIterator[str]:
     }
     objects = [each for each in rendered("records", "rbac") if each["kind"] in kinds]
     assert len(objects) >= 6
+    # Such as External Secrets, which writes Secrets that tenants describe.
+    secrets = [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["*"]}]
+    objects += [
+        {"kind": "ClusterRole", "metadata": {"name": SYNCER}, "rules": secrets},
+        {
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": SYNCER},
+            "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": SYNCER},
+            "subjects": [{"apiGroup": RBAC, "kind": "User", "name": SYNCER}],
+        },
+    ]
     for obj in objects:
         await cluster.apply(kinds[obj["kind"]], obj, "test")
     await cluster.apply(NAMESPACE, {"metadata": {"name": name}}, "test")
@@ -105,6 +116,8 @@ async def test_records_of_the_operators_releases_are_the_operators(
     assert only in tenant(record(space, f"{RECORD}1", "z", "forged")), "its name is enough for a rollback"
     assert only in tenant(record(space, f"{RECORD}9"))
     assert only in tenant(record(space, "anything", "y"))
+    assert only in writer(kubeconfig, SYNCER)(record(space, f"{RECORD}1", "x", "forged"))
+    assert writer(kubeconfig, SYNCER)(record(space, "theirs")) == ""
     for mine in (record(space, "mine"), record(space, "sh.helm.release.v1.xx.v1", "xx"), record(space, "x", "z")):
         assert tenant(mine) == "", "other Secrets, and releases of one's own, are the tenant's"
         assert tenant({**mine, "stringData": {"release": "b"}}) == ""

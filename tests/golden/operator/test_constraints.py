@@ -8,13 +8,16 @@ from typing import Any
 import pytest
 import yaml
 
-from support.paths import GOLDEN
+from support.paths import GOLDEN, ROOT
 from tests.golden.operator.test_certificate import rendered
+from tests.golden.test_charts import helm
 
 OPENSHIFT = "--api-versions=security.openshift.io/v1"
 KIND = "SecurityContextConstraints"
 SPACE = "openstack"
-ELSEWHERE = "local-volume-provisioner"  # of the local cluster, with the namespace of its release
+PROVISIONER = (
+    "local-volume-provisioner"  # not of a cloud: its own chart has its constraints, for its release's namespace
+)
 WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob")
 
 
@@ -26,7 +29,7 @@ def pods() -> Iterator[tuple[str, dict[str, Any]]]:
     """(ServiceAccount, pod spec) of every workload of the golden charts of services."""
     for path in sorted((GOLDEN / "charts").rglob("*.yaml")):
         chart = path.relative_to(GOLDEN / "charts").parts[0]
-        if chart in ("stackwright", ELSEWHERE):
+        if chart in ("stackwright", PROVISIONER):
             continue
         for obj in yaml.load_all(path.read_text(), yaml.CSafeLoader):
             if obj and obj.get("kind") in WORKLOADS:
@@ -131,3 +134,36 @@ def test_the_operators_own_pod_may_run() -> None:
     [one] = [obj for obj in objects if obj["kind"] == KIND]
     [pod] = [obj["spec"]["template"]["spec"] for obj in objects if obj["kind"] == "Deployment"]
     assert f"system:serviceaccount:default:{pod['serviceAccountName']}" in one["users"] and permits(one, pod)
+
+
+def provisioner(*words: str) -> list[dict[str, Any]]:
+    path, options = str(ROOT / "charts" / PROVISIONER), ("--namespace=kube-system", "--set=images.tags.stackwright=x")
+    done = helm("template", PROVISIONER, path, *options, *words)
+    assert done.returncode == 0, done.stderr
+    return [obj for obj in yaml.load_all(done.stdout, yaml.CSafeLoader) if obj]
+
+
+@pytest.mark.parametrize(("value", "installed", "made"), [
+    ("auto", False, False), ("auto", True, True), ("true", False, True), ("false", True, False),
+])  # fmt: skip
+def test_those_of_the_provisioner_depend_on_the_same(value: str, installed: bool, made: bool) -> None:
+    words = [f"--set=security_context_constraints.enabled={value}", *([OPENSHIFT] if installed else [])]
+    assert any(obj["kind"] == KIND for obj in provisioner(*words)) is made
+
+
+def test_the_provisioner_may_run_and_has_only_what_it_uses() -> None:
+    objects = provisioner(OPENSHIFT)
+    [one] = [obj for obj in objects if obj["kind"] == KIND]
+    [pod] = [obj["spec"]["template"]["spec"] for obj in objects if obj["kind"] == "DaemonSet"]
+    assert one["users"] == [f"system:serviceaccount:kube-system:{pod['serviceAccountName']}"] and one["groups"] == []
+    assert permits(one, pod)
+    used = {kind for volume in pod["volumes"] for kind in volume if kind != "name"}
+    assert set(one["volumes"]) == used | {"projected"}, "the token of the account is a projected volume"
+    assert all(each["securityContext"]["readOnlyRootFilesystem"] for each in pod["containers"])
+    assert [name for name, value in one.items() if value is True] == [
+        "readOnlyRootFilesystem",
+        "allowHostDirVolumePlugin",
+    ]
+    for field in ("allowedCapabilities", "volumes"):
+        for each in {*one[field]} - {"projected"}:
+            assert not permits({**one, field: [other for other in one[field] if other != each]}, pod), each

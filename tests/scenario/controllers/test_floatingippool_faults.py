@@ -230,3 +230,47 @@ async def test_an_address_is_returned_despite_a_kill_at_every_write_of_the_serve
         assert world.there() == []
 
     await killed_everywhere(start, lambda world: world.delete(SERVERS, "web"), end, seconds=60)
+
+
+OWN = {"apiGroup": POOLS.group, "kind": POOLS.kind}
+OTHERS = {
+    "pool": {**OWN, "name": "old"},
+    "kind": {**OWN, "kind": "FloatingPool", "name": "p"},
+    "group": {**OWN, "apiGroup": "ipam.cluster.x-k8s.io", "name": "p"},
+}
+
+
+@pytest.mark.parametrize("exists", [True, False], ids=["in this cloud", "elsewhere"])
+@pytest.mark.parametrize("other", OTHERS)
+async def test_a_server_waits_while_an_address_of_another_pool_has_the_name_of_its_claim(
+    other: str, exists: bool
+) -> None:
+    world, name = Pools(), "web-floating-ip-address"
+    if exists:
+        world.foreigner("floating-ip", floating_ip_address="198.51.100.9", floating_network_id=world.external.id)
+    theirs = {"address": "198.51.100.9", "prefix": 32, "claimRef": {"name": name}, "poolRef": OTHERS[other]}
+    world.write(ADDRESS, name, theirs)
+    await served(world)
+    whose = f"{OTHERS[other]['kind']} {OTHERS[other]['name']}"
+    cause = f"Waiting for an earlier IPAddress {name} of {whose} to be deleted"
+    assert world.told(kind=CLAIM, name=name) == ("NameTaken", cause)
+    told = "NameTaken", f"Waiting for pool p to serve IPAddressClaim {name}: {cause}"
+    assert world.told("FloatingAddressFromPoolReady", SERVERS, "web") == told
+    assert not any(thing.facts.get("port_id") for thing in world.clouds.all("floating-ip"))
+    world.cluster.remove(ADDRESS, ("openstack", name))
+    await world.run(120)
+    port = world.one("port", "web").id
+    at_port = [
+        t.facts["floating_ip_address"] for t in world.clouds.all("floating-ip") if t.facts.get("port_id") == port
+    ]
+    assert at_port == [world.served()[name]] == world.ips()
+    assert world.told("FloatingAddressFromPoolReady", SERVERS, "web")[0] == "Done"
+
+
+async def test_a_server_attaches_no_address_of_another_claim() -> None:
+    world, name = await pools(), "web-floating-ip-address"
+    world.foreigner("floating-ip", floating_ip_address="198.51.100.9", floating_network_id=world.external.id)
+    theirs = {"address": "198.51.100.9", "prefix": 32, "claimRef": {"name": "other"}, "poolRef": {**OWN, "name": "p"}}
+    world.write(ADDRESS, name, theirs)
+    await served(world)
+    assert not any(t.facts.get("port_id") for t in world.clouds.all("floating-ip") if t.id in world.foreign)

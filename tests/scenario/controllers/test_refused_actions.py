@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -12,6 +12,7 @@ from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM
 from stackwright.core.errors import TerminalError
 from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.errors import Reason, TerminalCloudError
+from stackwright.core.openstack.resources import CloudResource
 from stackwright.core.plan import Apply, Delete, Key, Object
 from tests.scenario.capi_world import BASTION, CLUSTERS, IDENTITY, MACHINES, MANAGED, PART, SERVERS, Clusters
 from tests.scenario.pool_world import POOLS, Pools, pools, served
@@ -86,9 +87,19 @@ def lose_bastion(world: Clusters) -> None:
     world.cluster.remove(SERVERS, ("openstack", "c-bastion"))
 
 
-def detach_bastion(world: Clusters) -> None:
+def address_of_bastion(world: Clusters) -> CloudResource:
     port = world.one("port", "c-bastion").id
-    world.clouds.edit(next(t for t in world.clouds.all("floating-ip") if t.facts["port_id"] == port), port_id=None)
+    return next(t for t in world.clouds.all("floating-ip") if t.facts["port_id"] == port)
+
+
+def detach_router(world: Clusters) -> None:
+    world.clouds.edit(world.one("port", "c-router"), device_id="")
+
+
+def name_address(world: Clusters) -> None:
+    """The user names the bastion's floating IP, so our mark is removed from it."""
+    spec = dict((world.get(CLUSTERS, "c") or {})["spec"])
+    world.write(CLUSTERS, "c", {**spec, "bastion": {**BASTION, "floatingIP": world.status()["bastion"]["floatingIP"]}})
 
 
 # A change by a user or another client, and the action of the cluster that it makes due.
@@ -96,7 +107,7 @@ DUE: dict[str, tuple[Callable[[Clusters], Any], str]] = {
     "endpoint": (forget_endpoint, "apply OpenStackCluster"),
     "correction": (lambda w: w.clouds.edit(w.one("network", "c"), name="theirs"), "openstack update network"),
     "rule": (add_rule, "openstack delete security-group-rule"),
-    "interface": (lambda w: w.clouds.edit(w.one("port", "c-router"), device_id=""), "openstack update router"),
+    "interface": (detach_router, "openstack update router"),
     "surplus": (lambda w: w.make(bastion=BASTION), "openstack delete security-group-rule"),
     "new bastion": (lose_bastion, "apply OpenStackServer openstack/c-bastion"),
     "changed bastion": (
@@ -107,7 +118,11 @@ DUE: dict[str, tuple[Callable[[Clusters], Any], str]] = {
         lambda w: w.make(bastion={**BASTION, "spec": {**PART, "sshKeyName": "other"}}),
         "delete OpenStackServer openstack/c-bastion",
     ),
-    "address of the bastion": (detach_bastion, "openstack update floating-ip bastion"),
+    "address of the bastion": (
+        lambda w: w.clouds.edit(address_of_bastion(w), port_id=None),
+        "openstack update floating-ip bastion",
+    ),
+    "named address of the bastion": (name_address, "openstack update floating-ip bastion"),
 }
 
 
@@ -146,6 +161,61 @@ async def test_a_refused_attachment_of_the_api_is_reported_by_its_stage() -> Non
     assert api_at(world) != "m2-0"
     assert world.told("APIEndpointReady") == ("BlockedForbidden", POLICY)
     assert (world.told("BastionReady")[0], world.status()["ready"]) == ("Done", True)
+
+
+def lose_rule_for_good(world: Clusters) -> None:
+    refuse(world, "openstack create security-group-rule")
+    rule = next(t for t in world.clouds.all("security-group-rule") if t.mark)
+    world.clouds.remove("security-group-rule", rule.id)
+
+
+def detach_router_for_good(world: Clusters) -> None:
+    refuse(world, "openstack update router")
+    detach_router(world)
+
+
+# What keeps a cluster incomplete.
+INCOMPLETE: dict[str, Callable[[Clusters], Any]] = {
+    "lost address of the bastion": lambda w: w.clouds.remove("floating-ip", address_of_bastion(w).id),
+    "lost router": lambda w: w.clouds.remove("router", w.one("router").id),
+    "lost rule": lose_rule_for_good,
+    "detached router": detach_router_for_good,
+}
+
+
+@pytest.mark.parametrize("name", INCOMPLETE)
+async def test_an_attachment_that_succeeds_at_last_is_reported_while_a_cluster_is_incomplete(name: str) -> None:
+    world = await manned()
+    INCOMPLETE[name](world)
+    await world.run(120)
+    before, edits = world.told(), cast(Any, world.clouds)
+    assert before[0].startswith("Blocked")
+    allowed = edits._do
+    refuse(world, "openstack update floating-ip api")
+    world.delete(MACHINES, "m1")
+    await world.run(200)
+    assert world.told("APIEndpointReady") == ("BlockedForbidden", POLICY)
+    edits._do = allowed
+    await world.run(900)
+    assert api_at(world) == "m2-0"
+    assert world.told("APIEndpointReady") == ("Done", "")
+    assert world.told() == before
+
+
+async def test_a_refused_removal_that_succeeds_at_last_is_reported_while_the_router_is_detached() -> None:
+    world = await manned()
+    detach_router_for_good(world)
+    await world.run(120)
+    edits = cast(Any, world.clouds)
+    allowed = edits._do
+    refuse(world, "openstack delete security-group-rule")
+    rule = add_rule(world)
+    await world.run(120)
+    assert world.told("SecurityGroupsReady") == ("BlockedForbidden", POLICY)
+    edits._do = allowed
+    await world.run(900)
+    assert ("security-group-rule", rule) not in world.clouds.things
+    assert world.told("SecurityGroupsReady") == ("Done", "")
 
 
 async def test_a_refused_bastion_is_reported_by_its_stage_and_machines_start() -> None:
@@ -233,9 +303,13 @@ async def test_a_claim_is_served_with_a_free_address_although_no_further_one_is_
     await world.run(120)
     assert refused
     assert world.served() == {"a": "198.51.100.1"}
+    status = world.status(POOLS, "p")
+    assert (status["claimedIPs"], status.get("availableIPs", [])) == (["198.51.100.1"], [])
+    assert world.told("AddressesReady", POOLS, "p") == world.told_of() == ("BlockedForbidden", POLICY)
     world.delete(CLAIM, "a")
     await world.run(180)
     assert world.served() == {"b": "198.51.100.1"}
+    assert (world.status(POOLS, "p")["claimedIPs"], world.told_of()) == (["198.51.100.1"], ("Ready", ""))
 
 
 async def test_a_refused_deletion_of_one_resource_does_not_hold_back_those_of_others() -> None:
@@ -292,3 +366,80 @@ async def test_a_machine_gets_its_id_although_a_change_of_its_server_is_refused(
     assert (world.get(MACHINES, "m") or {})["spec"]["providerID"]
     assert world.status(MACHINES, "m")["initialization"] == {"provisioned": True}
     assert world.told("InstanceReady", MACHINES, "m") == ("BlockedRefused", POLICY)
+
+
+async def test_a_deleted_machine_leaves_although_a_change_of_its_server_is_refused() -> None:
+    world = Clusters()
+    world.make()
+    await world.ready()
+    world.machine()
+    await world.ready(MACHINES, "m")
+    refused = refuse(world, "apply OpenStackServer openstack/m")
+    world.machine(identityRef={**IDENTITY, "name": "others"})
+    world.delete(MACHINES, "m")
+    await world.run(200)
+    assert refused
+    assert not world.get(SERVERS, "m")
+    assert not world.get(MACHINES, "m")
+
+
+@pytest.mark.parametrize("leaves", [False, True], ids=["removed", "with its cluster"])
+async def test_a_bastion_is_deleted_although_a_change_of_its_server_is_refused(leaves: bool) -> None:
+    world = await manned()
+    refused = refuse(world, "apply OpenStackServer openstack/c-bastion")
+    others = {**IDENTITY, "name": "others"}
+    if leaves:
+        world.make(bastion=BASTION, identityRef=others)
+        for kind, name in ((MACHINES, "m1"), (MACHINES, "m2"), (CLUSTERS, "c")):
+            world.delete(kind, name)
+    else:
+        world.make(identityRef=others)
+    await world.run(200)
+    assert refused
+    assert not world.get(SERVERS, "c-bastion")
+    assert bool(world.get(CLUSTERS, "c")) is not leaves
+
+
+@pytest.mark.parametrize("is_new", [True, False], ids=("new cluster", "bastion added later"))
+async def test_a_bastion_without_floating_ip_holds_back_nothing_else(is_new: bool) -> None:
+    world = Clusters()
+    if not is_new:
+        world.make()
+        await world.ready()
+    refused = refuse(world, "openstack create floating-ip bastion")
+    world.make(bastion=BASTION)
+    world.machine("m", control_plane=True)
+    await world.run(300)
+    assert refused
+    assert world.told("APIEndpointReady") == ("Done", "")
+    assert world.told("BastionReady") == world.told() == ("BlockedForbidden", POLICY)
+    assert world.get(CLUSTERS, "c")["spec"]["controlPlaneEndpoint"]["host"]
+    assert world.told(kind=MACHINES, name="m") == ("Ready", "")
+    world.clouds.edit(world.one("network", "c"), name="theirs")
+    await world.run(300)
+    assert world.one("network", "c")
+
+
+async def test_the_cause_at_the_api_is_named_while_the_bastion_gets_no_floating_ip() -> None:
+    world = Clusters()
+    port = world.foreigner("port", "x")
+    taken = {"floating_ip_address": "198.51.100.9", "floating_network_id": world.external.id, "port_id": port.id}
+    world.foreigner("floating-ip", **taken)
+    refuse(world, "openstack create floating-ip bastion")
+    world.make(bastion=BASTION, apiServer={"floatingIP": "198.51.100.9"})
+    await world.run(300)
+    assert world.told("APIEndpointReady")[0] == "AddressInUse"
+
+
+async def test_a_removed_rule_is_deleted_although_the_bastion_gets_no_floating_ip() -> None:
+    world = Clusters()
+    rule = {"name": "web", "direction": "ingress", "protocol": "tcp", "portRangeMin": 80, "portRangeMax": 80}
+    groups = MANAGED["managedSecurityGroups"]
+    world.make(managedSecurityGroups={**groups, "workerNodesSecurityGroupRules": [rule]})
+    await world.ready()
+    assert any(t.facts.get("port_range_min") == 80 for t in world.clouds.all("security-group-rule"))
+    refuse(world, "openstack create floating-ip bastion")
+    world.make(bastion=BASTION, managedSecurityGroups=groups)
+    await world.run(300)
+    assert not any(t.facts.get("port_range_min") == 80 for t in world.clouds.all("security-group-rule"))
+    assert world.told("BastionReady") == ("BlockedForbidden", POLICY)

@@ -8,14 +8,22 @@ from typing import Any
 import pytest
 
 from stackwright.admission.validate import errors_of
+from stackwright.api.errors import name_of
 
 LONG = "a" * 100_000
+SECRET = {"value_from": {"secret_key_ref": {"name": "a", "key": "b"}}}
+SECRETS = {f"x{number}": SECRET for number in range(4_000)}
 CLOUD = (
     "lcm.stackwright.dev/v1alpha1",
     "OpenStackDeployment",
     {"openstack_version": "epoxy", "preset": "core", "size": "single"},
 )
 PLANE = ("core.openstack.org/v1beta1", "OpenStackControlPlane", {"secret": "s", "storageClass": ""})
+CLUSTER = (
+    "infrastructure.cluster.x-k8s.io/v1beta1",
+    "OpenStackCluster",
+    {"identityRef": {"name": "a", "cloudName": "b"}},
+)
 BUNDLE = ("lcm.mirantis.com/v1alpha1", "HelmBundle", {})
 
 
@@ -63,8 +71,14 @@ def configured(text: str) -> dict[str, Any]:
         (PLANE, configured("[a]\n" + "x=\n" * 400_000)),
         (PLANE, configured("[a]\n" + "x=\n" * 4_000)),
         (PLANE, configured("[a]\n" + f"{LONG}[=1\n")),
+        (PLANE, configured(f"[{LONG * 14}]\n" + "x=\n" * 4_990)),
+        (PLANE, configured("".join(f"[{LONG[:250]}{number}]\nx=\n" for number in range(2_400)))),
+        (CLOUD, {"services": {"identity": {"keystone": {"values": {"conf": {"keystone": {LONG: SECRETS}}}}}}}),
+        (CLOUD, {"nodes": {f"{LONG[:1500]}{number}": {"services": {}} for number in range(2_000)}}),
+        (CLOUD, {"services": {"database": {"mariadb": {"values": {"volume": {"size": "1" * 100_000 + "x"}}}}}}),
+        (CLUSTER, {"managedSubnets": [{"cidr": "192.0.2.0/24", "allocationPools": LONG * 39}]}),
     ],
-    ids=range(9),
+    ids=range(15),
 )
 def test_it_is_validated_fast(form: Any, spec: dict[str, Any]) -> None:
     began = time.process_time()
@@ -93,10 +107,60 @@ def test_a_text_of_too_many_lines_is_refused() -> None:
         {"features": {"cinder": {"volume_types": {"password=hunter2": {"backend": "x"}}}}},
         {"features": {"cinder": {"volume_types": {"a": {"qos": {"specs": {"password=hunter2": 1}}}}}}},
         {"features": {"glance": {"backends": {"rbd": {"password=hunter2": {}}}}}},
+        {"features": {"cinder": {"volume_types": {"a": {"backend": "password=hunter2"}}}}},
+        {
+            "features": {
+                "cinder": {
+                    "volume_types": {"a": {"backend": "x"}},
+                    **backends({"b": {"values": {"conf": {"backends": {"password=hunter2": {"a": "b"}}}}}})["cinder"],
+                }
+            }
+        },
+        {"services": {"identity": {"password=hunter2": {}}}},
+        {"services": {"identity": {"keystone": {"password=hunter2": {}}}}},
+        {"common": {"openstack": {"releases": {"password=hunter2": {}}}}},
+        {"nodes": {"password=hunter2": {"services": {}}}},
+        {"nodes": {"a::password=hunter2": {"services": {"identity": {"keystone": []}}}}},
+        {"nodes": {"a::b": {"services": {"password=hunter2": {}}}}},
+        {"nodes": {"a::b": {"services": {"networking": {"neutron": {"password=hunter2": {}}}}}}},
     ],
-    ids=range(7),
+    ids=range(16),
 )
 def test_a_name_that_may_contain_a_secret_is_not_repeated(spec: dict[str, Any]) -> None:
     found = wrong(CLOUD, **spec)
+    assert found
+    assert "hunter2" not in "".join(found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[DEFAULT]\npassword hunter2 # note: {{ x }}\n",
+        "[database mysql://u:hunter2@h]\nx = {{ x }}\n",
+        "[DEFAULT]\npassword hunter2 : a\n  continued\n",
+        "[DEFAULT]\npassword hunter2: ~a\npassword hunter2: b\n",
+    ],
+    ids=range(4),
+)
+def test_an_error_in_ini_text_repeats_no_secret(text: str) -> None:
+    found = wrong(PLANE, **configured(text))
+    assert found
+    assert "hunter2" not in "".join(found)
+
+
+def test_a_secret_that_ends_after_the_shown_part_of_a_name_is_recognized() -> None:
+    assert name_of("mysql+pymysql://keystone:" + "hunter2" * 12 + "@mariadb") == "***"
+
+
+def test_a_spec_of_too_many_levels_is_refused() -> None:
+    deep: Any = 1
+    for _ in range(2_000):
+        deep = {"a": deep}
+    [error] = wrong(CLOUD, services={"compute": {"nova": {"values": {"conf": {"nova": deep}}}}})
+    assert error == "spec: must have at most 100 levels"
+
+
+def test_a_mapping_in_the_place_of_a_choice_is_not_repeated() -> None:
+    found = wrong(CLOUD, preset={"admin": {"password": "hunter2"}}, size=[{"password": "hunter2"}])
     assert found
     assert "hunter2" not in "".join(found)

@@ -61,16 +61,20 @@ def test_all_errors_are_reported_together():
             "spec.features.services[1]: 'nova' is not allowed; did you mean compute? allowed: ",
         ),
         (
+            {"features": {"services": ["cinder"]}},
+            "spec.features.services[0]: 'cinder' is not allowed; did you mean block-storage? allowed: ",
+        ),
+        (
             {"features": {"services": ["~Nova"]}},
             "spec.features.services[0]: '~Nova' is not allowed; did you mean ~compute? allowed: ",
         ),
         (
-            {"features": {"services": ["heat"]}},
-            "spec.features.services[0]: 'heat' is not supported by this version of Stackwright; allowed: ",
+            {"features": {"services": ["stepler"]}},
+            "spec.features.services[0]: 'stepler' is not supported by this version of Stackwright; allowed: ",
         ),
         (
-            {"services": {"heat": {}}},
-            "spec.services: heat is not supported by this version of Stackwright; remove it",
+            {"services": {"stepler": {}}},
+            "spec.services: stepler is not supported by this version of Stackwright; remove it",
         ),
         (
             {"features": {"services": ["netwroking"]}},

@@ -9,6 +9,8 @@ import pytest
 from stackwright.api.secrecy import hidden
 
 MIB = 1 << 20
+MOST_RATIO = 10
+LEAST_SECONDS = 0.02  # shorter times vary by more than the ratio
 HOSTILE = [
     *(
         each * 100_000
@@ -51,7 +53,16 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
-def test_every_text_is_processed_fast(text: str) -> None:
+def test_every_text_is_processed_fast_and_in_time_proportional_to_its_length(text: str) -> None:
+    """A quarter, which has both ends of the text, needs a quarter of the time; a sixteenth if the time is quadratic."""
+    eighth = len(text) // 8
+    quarter, whole = seconds(text[:eighth] + text[-eighth:]), seconds(text)
+    assert whole < 10
+    assert whole < MOST_RATIO * max(quarter, LEAST_SECONDS)
+
+
+def seconds(text: str) -> float:
+    """Of the processor."""
     began = time.process_time()
     hidden(text)
-    assert time.process_time() - began < 10
+    return time.process_time() - began

@@ -20,8 +20,10 @@ from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers import cloud
 from stackwright.core.errors import TerminalError
 from stackwright.core.findings import Finding
+from stackwright.examine import images as examine_images
 from stackwright.local import tools
 from stackwright.local.cluster import doctor
+from stackwright.local.commands import LocalError
 from stackwright.runtime.memory import MemoryCluster
 from stackwright.services.keystone.kind import Keystone
 from support.commands import connect
@@ -345,6 +347,9 @@ def test_doctor_tells_what_a_cluster_lacks_for_a_manifest(examined: ExaminedClus
     [
         (["--images", "Not A Prefix"], 2, "Invalid value for --images"),
         (["--nodes"], 1, "name the registry by --images"),
+        (["--plain-http"], 2, "--plain-http needs --images"),
+        (["--ca", __file__], 2, "--ca needs --images"),
+        (["--images", "a.example/b", "--ca", "/none"], 2, "does not exist"),
         (["-f", "-"], 1, "contains no OpenStackDeployment or OpenStackControlPlane"),
     ],
 )
@@ -352,6 +357,22 @@ def test_doctor_refuses_wrong_usage(examined: ExaminedCluster, words: list[str],
     companion = "apiVersion: v1\nkind: Namespace\nmetadata: {name: openstack}\n"
     result = called("doctor", *words, stdin=companion)
     assert (result.exit_code, error in " ".join(result.output.split())) == (code, True)
+
+
+def test_doctor_reaches_the_registry_as_the_options_say(
+    examined: ExaminedCluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (ca := tmp_path / "ca.crt").touch()
+    calls: list[dict[str, object]] = []
+
+    def connected(*_: object, **options: object) -> None:
+        calls.append(options)
+        raise LocalError("no answer")
+
+    monkeypatch.setattr(examine_images, "connected", connected)
+    for words in ([], ["--ca", str(ca)], ["--plain-http"]):
+        assert "no answer" in called("doctor", "--images", "registry.example.org/a", *words).stdout
+    assert [(each["ca"], each["plain_http"]) for each in calls] == [(None, False), (ca, False), (None, True)]
 
 
 def test_doctor_reports_that_the_variable_names_no_file(

@@ -34,8 +34,17 @@ def test_the_files_are_those_of_the_commit(history: str, tmp_path: Path, monkeyp
     assert found and (found / "file").read_text() == "earlier"
 
 
-def test_a_history_without_the_commit_has_none_and_says_so(
-    history: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_whole_history_without_the_commit_is_a_failure(history: str, tmp_path: Path) -> None:
+    with pytest.raises(pytest.fail.Exception, match=f"The history lacks the commit {earlier.COMMIT}"):
+        earlier.tree(tmp_path)
+
+
+def test_a_shallow_clone_has_none_and_says_so(
+    history: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    shallow = tmp_path / "shallow"
+    subprocess.run(["git", "clone", "--quiet", "--depth=1", earlier.ROOT.as_uri(), shallow], check=True)
+    monkeypatch.setattr(earlier, "ROOT", shallow)
+    monkeypatch.setattr(earlier, "COMMIT", history)
     assert earlier.tree(tmp_path) is None
-    assert f"The history lacks the commit {earlier.COMMIT}, so " in capsys.readouterr().out
+    assert f"The history lacks the commit {history}" in capsys.readouterr().out

@@ -229,6 +229,10 @@ CASES: dict[str, tuple[Observed, Demand, str, str, str]] = {
         on(VALIDATING_WEBHOOK, hook(VALIDATING_WEBHOOK, "stackwright")), DEMAND, "problem",
         "ValidatingWebhookConfiguration stackwright", "its operator is not installed",
     ),
+    "webhook of an unknown operator": (
+        replace(on(VALIDATING_WEBHOOK, hook(VALIDATING_WEBHOOK, "stackwright")), hidden="not allowed"), DEMAND, "note",
+        "ValidatingWebhookConfiguration stackwright", "whether its operator is installed is unknown: not allowed",
+    ),
     "other cloud": (replace(FIT, clouds=[cloud("old")]), DEMAND, "problem", "namespace openstack", "old already"),
     "cloud of another kind": (
         replace(FIT, clouds=[cloud("cloud", kind="OpenStackControlPlane")]), DEMAND, "problem", "namespace openstack",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from stackwright.adapters.kubernetes.errors import MissingRight
-from stackwright.api.kinds import CONFIGMAP, NODE, POD
+from stackwright.api.kinds import CONFIGMAP, DEPLOYMENT, NODE, POD, VALIDATING_WEBHOOK
 from stackwright.api.meta import Kind
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.errors import TerminalError, TransientError, Unavailable
@@ -112,6 +112,41 @@ async def test_a_refusal_for_another_reason_needs_no_administrator(error: Except
     assert {each.subject for each in found} == {"StorageClass", "nodes", "cluster DNS"}
     for each in found:
         assert str(error) in each.text and "administrator" not in each.remedy
+
+
+def with_webhook(cluster: ExaminedCluster, namespace: str) -> ExaminedCluster:
+    """The cluster with the operator's webhook, whose Service is in the namespace; empty: it names none."""
+    service = {"clientConfig": {"service": {"namespace": namespace}}} if namespace else {}
+    rules = [{"apiGroups": ["lcm.mirantis.com"], "resources": ["openstackdeployments"]}]
+    cluster.put(VALIDATING_WEBHOOK, {"metadata": {"name": "stackwright"}, "webhooks": [{**service, "rules": rules}]})
+    return fit(cluster)
+
+
+@pytest.mark.parametrize("namespace", ["", "stackwright", "elsewhere"])
+async def test_the_operator_is_in_the_namespace_that_its_webhook_names(namespace: str) -> None:
+    cluster = with_webhook(ExaminedCluster(), namespace)
+    seen = await observe(cluster, ())
+    assert seen.operator is None and not seen.hidden
+    [left] = [each for each in check(seen, Demand()) if each.level == "problem"]
+    assert left.remedy == "`kubectl delete validatingwebhookconfigurations stackwright`"
+    cluster.put(DEPLOYMENT, {"metadata": {"namespace": namespace or "stackwright", "name": "stackwright"}})
+    seen = await observe(cluster, ())
+    assert seen.operator
+    assert [each for each in check(seen, Demand()) if each.level == "problem"] == []
+
+
+@pytest.mark.parametrize("error", [MissingRight("no right"), TerminalError("denied"), TransientError("failed")])
+async def test_the_webhook_of_an_operator_that_cannot_be_read_is_not_to_be_deleted(error: Exception) -> None:
+    class Hiding(ExaminedCluster):
+        async def get(self, kind: Kind, key: Any) -> Any:
+            if kind == DEPLOYMENT:
+                raise error
+            return await super().get(kind, key)
+
+    found = check(await observe(with_webhook(Hiding(), "elsewhere"), ()), Demand())
+    [unknown] = [each for each in found if each.subject == "ValidatingWebhookConfiguration stackwright"]
+    assert unknown.level == "note" and str(error) in unknown.text
+    assert not any("kubectl delete" in each.remedy for each in found)
 
 
 async def test_a_server_that_does_not_answer_is_an_error() -> None:

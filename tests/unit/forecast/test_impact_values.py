@@ -24,40 +24,40 @@ def workload(kind: str, content: int = 1, name: str = "a", **spec: Any) -> dict[
 @pytest.mark.parametrize(
     ("kind", "spec", "expected"),
     [
-        ("Deployment", {}, Restart("Deployment a", "1 pod", SURGE)),
-        ("Deployment", {"replicas": 3}, Restart("Deployment a", "3 pods", SURGE)),
-        ("Deployment", {"strategy": {"type": "Recreate"}}, Restart("Deployment a", "1 pod", NOBODY, away=True)),
+        ("Deployment", {}, Restart("Deployment", "a", "1 pod", SURGE)),
+        ("Deployment", {"replicas": 3}, Restart("Deployment", "a", "3 pods", SURGE)),
+        ("Deployment", {"strategy": {"type": "Recreate"}}, Restart("Deployment", "a", "1 pod", NOBODY, away=True)),
         (
             "Deployment",
             {"strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}},
-            Restart("Deployment a", "1 pod", NOBODY, away=True),
+            Restart("Deployment", "a", "1 pod", NOBODY, away=True),
         ),
         (
             "Deployment",
             {"replicas": 3, "strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": "50%"}}},
-            Restart("Deployment a", "3 pods", OTHERS),
+            Restart("Deployment", "a", "3 pods", OTHERS),
         ),
         (
             "Deployment",
             {"replicas": 2, "strategy": {"rollingUpdate": {"maxUnavailable": "100%"}}},
-            Restart("Deployment a", "2 pods", NOBODY, away=True),
+            Restart("Deployment", "a", "2 pods", NOBODY, away=True),
         ),
-        ("StatefulSet", {"replicas": 1}, Restart("StatefulSet a", "1 pod", NOBODY, away=True)),
-        ("StatefulSet", {"replicas": 3}, Restart("StatefulSet a", "3 pods", OTHERS)),
+        ("StatefulSet", {"replicas": 1}, Restart("StatefulSet", "a", "1 pod", NOBODY, away=True)),
+        ("StatefulSet", {"replicas": 3}, Restart("StatefulSet", "a", "3 pods", OTHERS)),
         (
             "StatefulSet",
             {"updateStrategy": {"type": "OnDelete"}},
-            Restart("StatefulSet a", "1 pod", "each is replaced when it is deleted"),
+            Restart("StatefulSet", "a", "1 pod", "each is replaced when it is deleted"),
         ),
         (
             "DaemonSet",
             {},
-            Restart("DaemonSet a", "one pod on each node", "interrupted on each node in turn", away=True),
+            Restart("DaemonSet", "a", "one pod on each node", "interrupted on each node in turn", away=True),
         ),
         (
             "DaemonSet",
             {"updateStrategy": {"rollingUpdate": {"maxSurge": "10%"}}},
-            Restart("DaemonSet a", "one pod on each node", SURGE),
+            Restart("DaemonSet", "a", "one pod on each node", SURGE),
         ),
     ],
 )

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from looptime import new_event_loop
 
 from stackwright.runtime.queue import BURST, PACE, KeyedQueue
+from support.waiting import next_due
 
 pytestmark = pytest.mark.looptime
 
@@ -138,16 +139,16 @@ async def test_an_echo_during_the_processing_of_its_item_waits_for_the_result(lo
 
 async def test_the_next_that_is_due_is_the_earliest_of_those_that_still_wait(looptime):
     queue = KeyedQueue()
-    assert queue.next_due() is None
+    assert next_due(queue) is None
     queue.add("a", 20)
     queue.add("b", 5)
     queue.add("b", 50)
-    assert queue.next_due() == 5
+    assert next_due(queue) == 5
     queue.add("b")
-    assert queue.next_due() == 20, "an event has brought b"
+    assert next_due(queue) == 20, "an event has brought b"
     assert await queue.get() == "b"
     assert (await queue.get(), looptime) == ("a", 20)
-    assert queue.next_due() is None
+    assert next_due(queue) is None
 
 
 async def test_an_item_may_fail_for_days():
@@ -316,7 +317,7 @@ async def test_only_an_item_of_a_share_that_repeats_without_end_is_delayed():
 
     at = await rounds(queue, "a1", BURST + 10, shared)
     assert at == pytest.approx([0.0] * BURST + [PACE * number for number in range(1, 11)], abs=0.1)
-    assert queue.next_due() == pytest.approx(at[-1] + PACE, abs=0.1)
+    assert next_due(queue) == pytest.approx(at[-1] + PACE, abs=0.1)
     queue.add("a2")
     assert await shared() == "a2", "one of the same share does not wait"
     queue.done("a2")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import tomllib
 from pathlib import Path
+from random import Random
 
 import packs
 import pytest
@@ -155,9 +156,37 @@ def test_without_a_change_packs_rotate_by_the_count_of_commits() -> None:
 def test_a_nearly_overdue_pack_runs_before_those_with_changed_sources() -> None:
     """Otherwise changes elsewhere would displace it until `make test` fails because it never ran."""
     changed = {"one": ["src/a/y.py"], "two": ["src/b/x.py"]}
-    assert chosen(changed, {"one": 3, "two": 12, "three": packs.DUE_COMMITS + 1}) == ["three", "two"]
-    assert chosen(changed, {"one": 3, "two": 12, "three": packs.DUE_COMMITS}) == ["two", "one"]
+    assert chosen(changed, {"one": 3, "two": 12, "three": 35}) == ["three", "two"]
+    assert chosen(changed, {"one": 3, "two": 12, "three": 34}) == ["two", "one"]
+    assert chosen(changed, {"one": 34, "two": 34, "three": 34}) == ["one", "three"], "many of one age are due earlier"
     assert chosen(changed, {"one": 3, "two": 12, "three": None}) == ["three", "two"], "not known to be young"
+
+
+EQUAL = [10] * 45
+MIXED = [[Random(seed).randint(0, 10) for _ in EQUAL] for seed in range(4)]
+ENDS = [[10] * 44 + [0], [0] * 44 + [10], [10] * 23 + [0] * 22]
+
+
+@pytest.mark.parametrize("start", [EQUAL, *MIXED, *ENDS], ids=range(8))
+@pytest.mark.parametrize("lost", [0, 5, 12, 20, 30])
+def test_no_pack_becomes_overdue_whatever_changed_if_each_run_takes_two(start: list[int], lost: int) -> None:
+    """Changes always select the youngest packs; SPARE_RUNS runs from the one with this number on renew no pack."""
+    many = [Pack(f"p{number:02}", 1, "small", ("src/a",)) for number in range(len(start))]
+    record = {pack.name: Run("passed") for pack in many}
+    ages: dict[str, int | None] = {pack.name: age for pack, age in zip(many, start, strict=True)}
+    for count in range(200):
+        young = sorted(ages, key=lambda name: (ages[name] or 0, name))[:2]
+        taken = packs.choose(many, record, {name: ["src/a"] for name in young}, ages, count)
+        assert len(taken) == packs.MOST_PACKS
+        if not (lost and lost <= count < lost + packs.SPARE_RUNS):
+            ages |= {pack.name: 0 for pack in taken}
+        assert packs.overdue(ages) == [], count
+        ages = {name: (age or 0) + 1 for name, age in ages.items()}
+
+
+def test_a_pack_costs_its_minutes_and_those_of_its_cloud() -> None:
+    oldest = Pack("oldest", 2, "oldest", ("a",))
+    assert [packs.cost(pack, is_built) for pack in (THREE, oldest) for is_built in (True, False)] == [9, 9, 12, 37]
 
 
 @pytest.mark.parametrize("record", [{**PASSED, "one": Run("failed")}, {"two": Run("passed"), "three": Run("passed")}])

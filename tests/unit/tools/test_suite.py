@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
 import signal
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,6 +20,9 @@ import pytest
 import suite
 from packs import Pack, Run
 
+from stackwright.core.kubernetes.versions import OLDEST_TEXT
+from stackwright.local import tools
+from stackwright.local.config import LocalCluster
 from support.paths import ROOT
 
 pytestmark = pytest.mark.usefixtures("interruptible")
@@ -416,6 +421,15 @@ def test_a_pack_that_would_end_after_the_limit_is_omitted_and_named(
     assert [name for name in steps.ran if name in ("core", "beside", "core_end", "after")] == ran
     said = capsys.readouterr().out
     assert omitted in said and ("omitted" in said) is bool(omitted)
+    assert ("NO PACK RAN" in said) is (ran == ["core", "core_end"])
+
+
+def test_a_run_that_chose_no_pack_omitted_none(
+    started: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(suite, "run", Steps())
+    assert suite.whole((), [], 0.5) == 0
+    assert "NO PACK RAN" not in capsys.readouterr().out
 
 
 def test_the_minutes_of_a_run_are_counted_from_its_beginning(
@@ -427,6 +441,49 @@ def test_the_minutes_of_a_run_are_counted_from_its_beginning(
     assert [made.has_time_for(pack) for pack in PACKS] == [False, True]
     made.began -= 60
     assert [made.has_time_for(pack) for pack in PACKS] == [False, False]
+
+
+@pytest.mark.parametrize(("verb", "limit"), [(suite.test, packs.LIMIT_MINUTES), (suite.everything, math.inf)])
+def test_only_the_run_of_ci_has_a_limit(
+    history: Path, monkeypatch: pytest.MonkeyPatch, verb: Callable[[], int], limit: float
+) -> None:
+    asked: list[float] = []
+    monkeypatch.setattr(suite, "whole", lambda first, chosen, limit=math.inf: asked.append(limit) or 0)
+    assert verb() == 0
+    assert asked == [limit]
+
+
+def test_packs_rotate_by_the_commits_of_the_main_line(history: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise a merge of several commits would skip packs."""
+    git(history, "switch", "--quiet", "--create", "topic")
+    for number in range(3):
+        commit(history, f"docs/{number}")
+    git(history, "switch", "--quiet", "-")
+    git(history, "merge", "--quiet", "--no-ff", "--no-edit", "topic")
+    counts: list[int] = []
+    monkeypatch.setattr(packs, "choose", lambda *words: counts.append(words[-1]) or [])
+    monkeypatch.setattr(suite, "whole", lambda *words: 0)
+    assert suite.test() == 0
+    assert counts == [2]
+
+
+@pytest.mark.parametrize("minutes", [8.5, 9.5])
+def test_the_start_of_a_cloud_belongs_to_the_minutes_of_a_pack(minutes: float) -> None:
+    made = suite.Suite(limit=minutes)
+    assert made.has_time_for(Pack("one", 1, "full", ("a",))) is (minutes > 9)
+
+
+@pytest.mark.parametrize(("built", "is_built"), [("", False), ("newest", False), (OLDEST_TEXT, True)])
+def test_the_oldest_kubernetes_is_built_if_its_own_folder_exists(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built: str, is_built: bool
+) -> None:
+    """Also on a machine that is configured for the newest version."""
+    cluster = LocalCluster(state=tmp_path / "state", cache=tmp_path / "cache")
+    monkeypatch.setattr(suite.LocalCluster, "discover", lambda: cluster)
+    if built:
+        version = replace(cluster, kubernetes=built if built == OLDEST_TEXT else "")
+        tools.folder(version, tools.KUBERNETES.module).mkdir(parents=True)
+    assert suite.is_oldest_built() is is_built
 
 
 @pytest.mark.parametrize("is_built", [False, True])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -57,5 +58,27 @@ def test_without_git_a_sample_is_selected_too(monkeypatch: pytest.MonkeyPatch) -
     commits.cache_clear()
     try:
         assert list(sampled("abcdefgh", every=4)) == ["a", "e"]
+    finally:
+        commits.cache_clear()
+
+
+def test_a_merge_counts_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise consecutive commits of the main line would miss the cases between two of its numbers."""
+
+    def git(*words: str) -> None:
+        who = ("-c", "user.name=x", "-c", "user.email=x@example.com", "-c", "commit.gpgsign=false")
+        subprocess.run(["git", *who, *words], cwd=tmp_path, check=True, capture_output=True)
+
+    git("init", "--quiet")
+    git("commit", "--quiet", "--allow-empty", "--message", "first")
+    git("switch", "--quiet", "--create", "topic")
+    for _ in range(3):
+        git("commit", "--quiet", "--allow-empty", "--message", "topic")
+    git("switch", "--quiet", "-")
+    git("merge", "--quiet", "--no-ff", "--no-edit", "topic")
+    monkeypatch.setattr(sweep, "__file__", str(tmp_path / "sweep.py"))
+    commits.cache_clear()
+    try:
+        assert commits() == 2
     finally:
         commits.cache_clear()

@@ -28,7 +28,7 @@ def sections(text: str) -> Sections:
         if not line or line[0] in "#;":
             continue
         if raw[0].isspace() and option:
-            raise ValueError(f"[{section}] {option}: a value of several lines {NOT_SUPPORTED}")
+            raise ValueError(f"{_place(section, option)}: a value of several lines {NOT_SUPPORTED}")
         if line[0] == "[":
             section, option = _header(number, line), ""
             here = found.setdefault(section, {})
@@ -36,15 +36,16 @@ def sections(text: str) -> Sections:
         option, value = _option(number, line)
         if here is None:
             raise _bad(number, "an option before the first [section]")
-        _check(section, option, value)
-        here[option] = _together(f"[{section}] {option}", here[option], value) if option in here else value
+        if problem := _problem(value):
+            raise ValueError(f"{_place(section, option)}: {problem}")
+        here[option] = _together(section, option, here[option], value) if option in here else value
     return found
 
 
 def _header(number: int, line: str) -> str:
     if line[-1] != "]" or not line[1:-1]:
         raise _bad(number, "no [section]")
-    return line[1:-1]
+    return _named(line[1:-1])
 
 
 def _option(number: int, line: str) -> tuple[str, str]:
@@ -52,26 +53,32 @@ def _option(number: int, line: str) -> tuple[str, str]:
     option = line[: min(ends, default=0)].strip()
     if not option:
         raise _bad(number, "not in the form option = value")
-    return option, line[min(ends) + 1 :].strip()
+    return _named(option), line[min(ends) + 1 :].strip()
 
 
-def _together(where: str, before: str | list[str], value: str) -> list[str]:
+def _named(text: str) -> str:
+    if not OPTION.matches(text):
+        raise ValueError(f"{name_of(text)} {OPTION.message}")
+    return text
+
+
+def _together(section: str, option: str, before: str | list[str], value: str) -> list[str]:
     values = before if isinstance(before, list) else [before]
     values.append(value)
     if values[0].startswith("~") or value.startswith("~"):  # because ~ removes an item in lists of chart values
-        raise ValueError(f"{where}: ~ at the beginning of a repeated option {NOT_SUPPORTED}")
+        raise ValueError(f"{_place(section, option)}: ~ at the beginning of a repeated option {NOT_SUPPORTED}")
     return values
 
 
-def _check(section: str, option: str, value: str) -> None:
-    for text in (section, option):
-        if not OPTION.matches(text):
-            raise ValueError(f"{name_of(text)} {OPTION.message}")
-    where = f"[{section}] {option}"
+def _problem(value: str) -> str:
+    """What is wrong with the value of an option; empty if nothing is."""
     if "{{" in value:
-        raise ValueError(f"{where}: {{{{ … }}}} {NOT_SUPPORTED}")
-    if not LINE.matches(value):
-        raise ValueError(f"{where}: {LINE.message}")
+        return f"{{{{ … }}}} {NOT_SUPPORTED}"
+    return "" if LINE.matches(value) else LINE.message
+
+
+def _place(section: str, option: str) -> str:
+    return f"[{name_of(section)}] {name_of(option)}"
 
 
 def _bad(number: int, problem: str) -> ValueError:

@@ -22,7 +22,7 @@ LENGTH = 255  # maximum length of names, and of most other texts, in the databas
 URL = Format(f"https?://[^{BREAKS}]*", None, "must be a URL that begins with http:// or https://")
 # Characters that a section or option name must not contain, as in the library chart (lib.oslo_conf.name).
 _NAME = r"=\[\]\t" + BREAKS
-OPTION = Format(f"[A-Za-z0-9_]([^{_NAME}]*[^ {_NAME}])?", None, "is not a valid name in a configuration file")
+OPTION = Format(f"[A-Za-z0-9_]([^{_NAME}]*[^ {_NAME}])?", LENGTH, "is not a valid name in a configuration file")
 
 Line = Annotated[str, LINE]
 Short = Annotated[str, replace(LINE, longest=LENGTH)]

@@ -12,7 +12,7 @@ from stackwright.api.meta import Model
 Quantity = Annotated[
     str,
     Format(
-        r"([0-9]*[1-9][0-9]*(\.[0-9]+)?|0+\.[0-9]*[1-9][0-9]*)(Ki|Mi|Gi|Ti|k|M|G|T)?",
+        r"(0*[1-9][0-9]*(\.[0-9]+)?|0+\.0*[1-9][0-9]*)(Ki|Mi|Gi|Ti|k|M|G|T)?",
         32,
         "must be a number above 0 with a unit, such as 20Gi",
     ),

@@ -6,12 +6,11 @@ creates the accounts, restores them if they are lost, and reports in conditions 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, StringConstraints
 
-from stackwright.api.fields.lines import LENGTH, OPTION, Line, OptionName, Short, Url
+from stackwright.api.fields.lines import Line, OptionName, Short, Url
 from stackwright.api.fields.naming import FIXED_RULE, Account, Format, InstanceName, ObjectName
 from stackwright.api.meta import OURS, CamelModel, Column, Kind, Resource, Status
 
@@ -52,7 +51,6 @@ PRIVILEGE = Format(
     f"(?i:{'|'.join(PRIVILEGES)})", None, f"is not a privilege on a database; allowed: {', '.join(PRIVILEGES)}"
 )
 Privilege = Annotated[str, PRIVILEGE]
-SectionName = Annotated[str, replace(OPTION, longest=LENGTH)]
 
 
 class ContractStatus(Status):
@@ -157,7 +155,7 @@ class KeystoneServiceSpec(CamelModel):
         max_length=32,
         description="Roles of the service user.",
     )
-    sections: list[SectionName] = Field(
+    sections: list[OptionName] = Field(
         default_factory=list,
         max_length=64,
         description="Sections of auth.conf for authentication at other services.",

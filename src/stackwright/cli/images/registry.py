@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stackwright.cli import common
+from stackwright.cli.common import Ca, PlainHttp
 from stackwright.cli.images.common import megabytes, phases
 from stackwright.cli.output import Format, FormatOption, show, table
 
@@ -20,15 +21,10 @@ PUSHED = "What is built and pushed is kept; run the same command again to contin
 PrefixArgument = Annotated[
     str, typer.Argument(metavar="PREFIX", help="Registry and prefix, such as registry.example.org/stackwright.")
 ]
-Ca = Annotated[
-    Path | None,
-    typer.Option("--ca", metavar="FILE", exists=True, dir_okay=False, help="CA of the registry, in PEM format."),
-]
 Names = Annotated[
     list[str] | None,
     typer.Argument(metavar="[NAME]...", help="Names of images and charts, such as charts/stackwright; default: all."),
 ]
-PlainHttp = Annotated[bool, typer.Option("--plain-http", help="Use HTTP instead of HTTPS.")]
 
 
 def push(

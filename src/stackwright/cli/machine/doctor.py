@@ -11,6 +11,7 @@ import typer
 
 from stackwright.cli import common
 from stackwright.cli.cluster import KubeconfigOption
+from stackwright.cli.common import Ca, PlainHttp
 
 if TYPE_CHECKING:
     from stackwright.adapters.registry.reference import Prefix
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from stackwright.core.plan import Object
     from stackwright.core.ports import Reader
     from stackwright.examine.demand import Given
+    from stackwright.examine.observe import Observed
 
 
 class Format(StrEnum):
@@ -32,13 +34,18 @@ MARKS = {"ok": "✓", "note": "•", "problem": "✗"}
 
 @dataclass(frozen=True)
 class Asked:
-    """manifests  those of the files. place  the registry and prefix. nodes  whether pods are run on nodes"""
+    """manifests  those of the files. place  the registry and prefix. nodes  whether pods are run on nodes
+
+    ca, plain_http  how the registry is reached
+    """
 
     kubeconfig: Path | None
     manifests: list[Manifest]
     place: Prefix | None
     nodes: bool
     phase: Phase
+    ca: Path | None
+    plain_http: bool
 
     @property
     def given(self) -> list[Given]:
@@ -59,6 +66,8 @@ def doctor(
         str | None,
         typer.Option(metavar="REGISTRY/PREFIX", help="Registry and prefix of published images: ask for missing ones."),
     ] = None,
+    ca: Ca = None,
+    plain_http: PlainHttp = False,
     nodes: Annotated[
         bool, typer.Option("--nodes", help="Run a pod without privileges on each node for up to two minutes.")
     ] = False,
@@ -89,9 +98,13 @@ def doctor(
     from stackwright.local.cluster.doctor import examine
     from stackwright.local.config import LocalCluster
 
+    for option, value in (("--ca", ca), ("--plain-http", plain_http)):
+        if value and not images:
+            raise typer.BadParameter(f"{option} needs --images", param_hint=option)
     if any((kubeconfig, common.given.context, file, images, nodes)):
         phase = progress() if output is Format.TEXT else silent
-        asked = Asked(kubeconfig, _loaded(file or []), _place(images) if images else None, nodes, phase)
+        place = _place(images) if images else None
+        asked = Asked(kubeconfig, _loaded(file or []), place, nodes, phase, ca, plain_http)
         findings = [*run(_of_cluster(asked)), *_images(asked)]
     else:
         findings = [*_variable(), *examine(LocalCluster.discover())]
@@ -191,7 +204,7 @@ async def _elsewhere(asked: Asked) -> list[Finding]:
         with rendering(tell, "requests of pods and some rights are not examined") as render:
             found, seen, demand = await examine(cluster, asked.given, settings, render)
         if asked.nodes:
-            image = known["operator"] if asked.place else _installed_image(seen.operator)
+            image = known["operator"] if asked.place else _installed_image(seen)
             with asked.phase("Examine nodes") as report:
                 nodes = concerned(seen.all(NODE), demand)
                 found += await probe.examine(cluster, nodes, image, demand, report, operator=seen.operator)
@@ -209,16 +222,18 @@ def _images(asked: Asked) -> list[Finding]:
         return []
     kinds = [resource.KIND for resource in CLOUD_KINDS]
     with asked.phase(f"Verify images of {asked.place}") as report:
-        return images.check(asked.place, [each for each in asked.given if each[0] in kinds], report)
+        clouds = [each for each in asked.given if each[0] in kinds]
+        return images.check(asked.place, clouds, report, ca=asked.ca, plain_http=asked.plain_http)
 
 
-def _installed_image(operator: Object | None) -> str:
-    """The image of the operator, which the nodes can pull. Raises CliError without an operator."""
+def _installed_image(seen: Observed) -> str:
+    """The image of the operator, which the nodes can pull. Raises CliError if no operator is known."""
     from stackwright.cli.cluster import CliError
 
-    if operator is None:
-        raise CliError("--nodes runs the operator's image, which is not installed; name the registry by --images")
-    return str(operator["spec"]["template"]["spec"]["containers"][0]["image"])
+    if seen.operator is None:
+        why = f"is unknown ({seen.hidden})" if seen.hidden else "is not installed"
+        raise CliError(f"--nodes runs the operator's image, which {why}; name the registry by --images")
+    return str(seen.operator["spec"]["template"]["spec"]["containers"][0]["image"])
 
 
 async def _objects(cluster: Reader) -> tuple[list[Object], list[Finding]]:

@@ -16,7 +16,7 @@ from stackwright.cli.output import ago
 from stackwright.cli.ui.tree import BLOCKED, BUSY, READY, UNKNOWN, Node, Subject
 from stackwright.cloud.registry import CLOUD_KINDS, CONTRACT_KINDS, SERVICE_KINDS
 from stackwright.core.conditions import find, is_blocked
-from stackwright.core.kubernetes.workload_health import is_stuck, pod_cause, pods_of, why, workload_ready
+from stackwright.core.kubernetes.workload_health import is_stuck, pod_problem, pods_of, workload_cause, workload_ready
 from stackwright.core.objects import is_deleting, key_of, label
 from stackwright.core.plan import Object
 from stackwright.core.ports import Reader
@@ -115,7 +115,7 @@ def workload(world: World, obj: Object) -> Node:
     if workload_ready(obj):
         return Node(READY, title, "", _pods_fact(obj), children, subject)
     explained = any(child.message for child in children)
-    message = "" if explained else why(obj, pods).removeprefix(f"{title}: ")
+    message = "" if explained else workload_cause(obj, pods)
     return Node(_worst(children) or BUSY, title, message, _pods_fact(obj), children, subject)
 
 
@@ -142,9 +142,10 @@ def pod(world: World, obj: Object) -> Node:
     subject = _subject({**obj, "kind": "Pod"}, obj["metadata"].get("creationTimestamp"))
     if good and not is_deleting(obj):
         return Node(READY, title, "", ("completed", *facts[:1]) if finished else tuple(facts), (), subject)
-    cause = pod_cause(obj).removeprefix(title).lstrip(":, ") or f"{status.get('phase', 'unknown')}".lower()
+    problem = pod_problem(obj)
+    message = problem.text if problem else f"{status.get('phase', 'unknown')}".lower()
     state = BLOCKED if is_stuck(obj) else BUSY
-    return Node(state, title, cause, tuple(fact for fact in facts if fact), (), subject)
+    return Node(state, title, message, tuple(fact for fact in facts if fact), (), subject)
 
 
 def _worst(children: Iterable[Node]) -> str:

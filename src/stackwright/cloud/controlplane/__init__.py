@@ -7,6 +7,7 @@ service that Stackwright does not have may only be disabled, as in the reference
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 from pydantic import Field, model_validator
@@ -38,6 +39,8 @@ from stackwright.cloud.controlplane.services import (
     PlacementTemplate,
 )
 from stackwright.cloud.deployment import ServiceState
+from stackwright.services.declaration import Service
+from stackwright.services.registry import BY_SERVICE, SERVICES
 
 CORE = "core.openstack.org"
 STAGE = f"{CORE}/deployment-stage"
@@ -113,14 +116,19 @@ class Client(CamelModel):
     template: ClientTemplate | None = Field(None, description="Settings of its pod; not supported.")
 
 
-# Service → sections that it requires.
+# What the reference requires in addition to the declarations: memcached for all, and for Nova two services.
+_ALSO = {"nova": ("placement", "glance")}
+_ORDER = ("galera", "memcached", "rabbitmq", "keystone", "placement", "neutron", "glance")  # of errors
+
+
+def _needs(declared: Service, required: Iterable[str]) -> tuple[str, ...]:
+    sections = {BY_SERVICE[name].section for name in required} - {""}
+    return tuple(sorted({*sections, "memcached", *_ALSO.get(declared.section, ())}, key=_ORDER.index))
+
+
+# Section of a service → sections that it requires.
 NEEDS = {
-    "keystone": ("galera", "memcached"),
-    "glance": ("galera", "memcached", "rabbitmq", "keystone"),
-    "placement": ("galera", "memcached", "keystone"),
-    "neutron": ("galera", "memcached", "rabbitmq", "keystone"),
-    "nova": ("galera", "memcached", "rabbitmq", "keystone", "placement", "neutron", "glance"),
-    "horizon": ("memcached", "keystone"),
+    each.section: _needs(each, each.requires(each.settings())) for each in SERVICES if each.section and each.requires
 }
 
 

@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from stackwright.api.errors import name_of
 from stackwright.api.fields import ini
 from stackwright.api.fields.lines import Line, Short
 from stackwright.api.fields.naming import OptionalObjectName, SecretKeyName
@@ -192,6 +193,6 @@ class NovaTemplate(Template):
                     if before != value:
                         raise ValueError(
                             f"all programs of Nova share one nova.conf, but {where} and {path} set different values of "
-                            f"[{section}] {option}"
+                            f"[{name_of(section)}] {name_of(option)}"
                         )
         return self

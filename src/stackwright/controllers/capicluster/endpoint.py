@@ -8,7 +8,7 @@ from typing import Any
 from stackwright.controllers.capicluster.objects import api_port
 from stackwright.controllers.capicluster.observe import KIND, Observed
 from stackwright.controllers.capicluster.record import API
-from stackwright.controllers.capicluster.stages import ENDPOINT_READY
+from stackwright.controllers.capicluster.stages import ENDPOINT_READY, early
 from stackwright.controllers.infra.addresses import Unusable, is_of, why_unusable
 from stackwright.controllers.infra.clusterapi import CONTROL_PLANE
 from stackwright.controllers.infra.managed_resources import Owner, record_of
@@ -58,6 +58,16 @@ def stage(
         return done(ENDPOINT_READY)
     text = "The API has no address; set spec.apiServer.enableFloatingIP, spec.apiServer.fixedIP or controlPlaneEndpoint"
     return blocked(ENDPOINT_READY, "NoEndpoint", text)
+
+
+def unfinished(seen: Observed, status: Mapping[str, Any], held: Unusable | None) -> tuple[Condition, ...]:
+    """The condition while another stage is incomplete; the floating IP is attached to ready machines nevertheless.
+
+    Empty if the floating IP is not known: the previous condition stays.
+    """
+    if _address(seen, status) is None:
+        return ()
+    return (stage(seen, status, endpoint(seen, status, held), "", held) if _given(seen) else early(ENDPOINT_READY),)
 
 
 def written_endpoint(seen: Observed, found: Mapping[str, Any]) -> tuple[Apply, ...]:
@@ -129,10 +139,22 @@ def _control_plane(seen: Observed) -> Iterator[Object]:
 
 
 def first_port(server: Object | None) -> str:
-    return next(ports_of(server), "")
+    """Id of the port that is first in the server's spec, or empty while it is not recorded.
+
+    The record has the order of creation and adoption. Without names, which Cluster API Provider OpenStack omits, it has
+    the order of the spec.
+    """
+    resolved = ((server or {}).get("status") or {}).get("resolved") or {}
+    name = next((port["name"] for port in resolved.get("ports") or ()), None)
+    ports = list(_records(server))
+    return next((str(port["id"]) for wanted in (name, None) for port in ports if port.get("name") == wanted), "")
 
 
 def ports_of(server: Object | None) -> Iterator[str]:
-    """Recorded port ids, in the order of the server's spec."""
+    """Recorded port ids."""
+    return (str(port["id"]) for port in _records(server))
+
+
+def _records(server: Object | None) -> Iterator[Mapping[str, Any]]:
     resources = ((server or {}).get("status") or {}).get("resources") or {}
-    return (str(port["id"]) for port in resources.get("ports") or ())
+    return iter(resources.get("ports") or ())

@@ -15,7 +15,7 @@ from stackwright.controllers.infra import teardown
 from stackwright.controllers.infra.managed_resources import record_of, written
 from stackwright.core.conditions import Condition, waiting_for
 from stackwright.core.objects import has_finalizer
-from stackwright.core.plan import Action, Plan
+from stackwright.core.plan import Action, Plan, apart
 
 
 def leave(seen: Observed) -> Plan:
@@ -27,7 +27,7 @@ def leave(seen: Observed) -> Plan:
         return _held(seen, stage)
     if seen.bastion is not None:
         found = gone(seen, seen.bastion)
-        return _held(seen, replace(found.condition, type=teardown.DELETED), found.actions)
+        return _held(seen, replace(found.condition, type=teardown.DELETED), apart(teardown.DELETED, found.actions))
     return teardown.tear_down(KIND, seen, record_of(seen.status), written, keeps=named_addresses(seen.spec))
 
 

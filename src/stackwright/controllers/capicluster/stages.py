@@ -75,7 +75,11 @@ def report(
 
 def _before(seen: Observed, type_: str) -> Condition:
     entry = find(seen.obj, type_)
-    return copied(entry) if entry else waiting(type_, "An earlier stage is not ready")
+    return copied(entry) if entry else early(type_)
+
+
+def early(type_: str) -> Condition:
+    return waiting(type_, "An earlier stage is not ready")
 
 
 def facts(seen: Observed, found: Progress) -> dict[str, Any]:

@@ -10,14 +10,16 @@ from collections.abc import Collection, Iterable
 from itertools import islice
 from typing import Any
 
-from stackwright.api import reference
-from stackwright.api.errors import NOT_SUPPORTED
+from stackwright.api.errors import NOT_SUPPORTED, name_of
 from stackwright.api.rules import ERRORS
 from stackwright.api.wording import choices
 from stackwright.cloud.deployment import Charts, OpenStackDeploymentSpec
+from stackwright.cloud.service_names import PROGRAMS, UNSUPPORTED
 from stackwright.controllers.cloud.level import Level, Rank
 from stackwright.services.declaration import Service
 from stackwright.services.registry import BY_SERVICE, SERVICES
+
+Path = tuple[str, ...]  # names from the root of the manifest
 
 
 class InvalidOverride(ValueError):
@@ -69,50 +71,57 @@ def override_errors(spec: OpenStackDeploymentSpec, declared: Service) -> list[st
     """Errors of this service's overrides: an unknown target or an invalid shape."""
     charts = {chart.name: chart for chart in declared.charts}
     errors: list[str] = []
-    where = f"spec.services.{declared.service}"
+    where: Path = ("spec", "services", declared.service)
     for chart, body in _entries(spec.services.get(declared.service, {}), where, "chart", charts, errors):
-        errors += _values_errors(body, f"{where}.{chart}")
+        errors += _values_errors(body, (*where, chart))
     for node_label, node in spec.nodes.items():
-        where = f"spec.nodes.{node_label}.services.{declared.service}"
+        where = ("spec", "nodes", node_label, "services", declared.service)
         for chart, found in _entries(node.services.get(declared.service, {}), where, "chart", charts, errors):
-            here = f"{where}.{chart}"
+            here = (*where, chart)
             for name, body in _entries(found, here, "DaemonSet", charts[chart].daemonsets, errors):
-                errors += _values_errors(body, f"{here}.{name}")
+                errors += _values_errors(body, (*here, name))
     return errors
 
 
 def _entries(
-    value: Any, where: str, what: str, allowed: Collection[str], errors: list[str]
+    value: Any, where: Path, what: str, allowed: Collection[str], errors: list[str]
 ) -> Iterable[tuple[str, Any]]:
     """Entries with an allowed name; the others are added to `errors`."""
     if not isinstance(value, dict):
-        errors.append(f"{where}: takes a mapping of {what}s")
+        errors.append(f"{_joined(where)}: takes a mapping of {what}s")
         return []
     # Each unknown name is compared with all allowed ones, so no more of them than a report shows are checked.
     for name in islice((name for name in value if name not in allowed), max(ERRORS + 1 - len(errors), 0)):
-        lacks = what == "service" and name in reference.SERVICES
-        problem = f"{NOT_SUPPORTED}; remove it" if lacks else f"unknown {what}; {choices(name, sorted(allowed))}"
-        errors.append(f"{where}.{name}: {problem}")
+        lacks, synonyms = (name in UNSUPPORTED, PROGRAMS) if what == "service" else (False, {})
+        meant = choices(name, sorted(allowed), synonyms)
+        problem = f"{NOT_SUPPORTED}; remove it" if lacks else f"unknown {what}; {meant}"
+        errors.append(f"{_joined((*where, name))}: {problem}")
     return [(name, body) for name, body in value.items() if name in allowed]
 
 
-def _values_errors(body: Any, where: str) -> list[str]:
+def _values_errors(body: Any, where: Path) -> list[str]:
     if isinstance(body, dict) and not set(body) - {"values"} and isinstance(body.get("values", {}), dict):
         return []
-    return [f"{where}: takes only a mapping `values`"]
+    return [f"{_joined(where)}: takes only a mapping `values`"]
+
+
+def _joined(path: Path) -> str:
+    """For errors only: it takes time."""
+    return ".".join(map(name_of, path))
 
 
 def spec_errors(spec: OpenStackDeploymentSpec) -> list[str]:
     """Errors of the whole spec that no schema can detect."""
-    errors = [f"spec.nodes.{label}: write <label>::<value>" for label in spec.nodes if not all(label.partition("::"))]
+    wrong = (label for label in spec.nodes if not all(label.partition("::")))
+    errors = [f"{_joined(('spec', 'nodes', label))}: write <label>::<value>" for label in islice(wrong, ERRORS + 1)]
     for part, group in spec.common:
         members = [declared for declared in SERVICES if part in ("charts", declared.group)]
         known = {chart.name for declared in members for chart in declared.charts}
-        where = f"spec.common.{part}.releases"
+        where = ("spec", "common", part, "releases")
         for chart, body in _entries(group.releases, where, "chart", known, errors):
-            errors += _values_errors(body, f"{where}.{chart}")
+            errors += _values_errors(body, (*where, chart))
     for declared in SERVICES:
         errors += override_errors(spec, declared)
     for label, node in spec.nodes.items():
-        list(_entries(node.services, f"spec.nodes.{label}.services", "service", BY_SERVICE, errors))
+        list(_entries(node.services, ("spec", "nodes", label, "services"), "service", BY_SERVICE, errors))
     return errors

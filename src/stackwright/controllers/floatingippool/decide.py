@@ -34,7 +34,7 @@ from stackwright.controllers.infra.managed_resources import Owner, Progress, pla
 from stackwright.controllers.infra.report import keeping
 from stackwright.core.conditions import Condition, blocked, done, waiting
 from stackwright.core.objects import is_deleting
-from stackwright.core.openstack.calls import CloudCall, removals_apart
+from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.resources import ResourceKey
 from stackwright.core.plan import Action, Apply, Plan, apart
 
@@ -87,8 +87,7 @@ def _serve(seen: Observed) -> Plan:
     futile = _futile(seen, has) if lacking else ""
     parts = [part(key, seen) for key in kept(seen, has, used, lacking and not futile)]
     found = plan_next(Owner(seen.cloud, seen.identity), parts, has.record, seen.view)
-    calls = removals_apart(ADDRESSES, found.calls)
-    actions = (*calls, *apart(ADDRESSES, (*updates(seen, due), *deleted_duplicates(seen, has))))
+    actions = apart(ADDRESSES, (*found.calls, *updates(seen, due), *deleted_duplicates(seen, has)))
     claimed = {str(each["spec"]["address"]) for each in seen.addresses}
     lost = sorted(claimed - set(seen.found.given) - set(has.keys)) if seen.view.settled else []
     unusable = {*(seen.spec.get("preAllocatedFloatingIPs") or ())} - {*free, *used}

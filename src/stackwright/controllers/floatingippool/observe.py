@@ -8,7 +8,7 @@ from typing import Any
 
 from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
 from stackwright.controllers.infra.capi_pause import capi_pause_cause
-from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, claim_name, is_capi_paused
+from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, claim_name, is_capi_paused, is_of_pool
 from stackwright.controllers.infra.clusterapi import NAME as NAME_LABEL
 from stackwright.controllers.infra.managed_resources import record_of
 from stackwright.controllers.infra.observe import ReferencesObservation, observe_cloud, resolving, viewing
@@ -118,14 +118,8 @@ async def _held(reader: Reader, objects: tuple[Object, ...]) -> frozenset[str]:
     )
 
 
-def _of_pool(objects: Any, pool: str) -> tuple[Object, ...]:
-    def names(obj: Object) -> bool:
-        ref = (obj.get("spec") or {}).get("poolRef") or {}
-        return bool(
-            (ref.get("kind"), ref.get("name"), ref.get("apiGroup") or KIND.group) == (KIND.kind, pool, KIND.group)
-        )
-
-    return tuple(each for each in objects if names(each))
+def _of_pool(objects: Iterable[Object], pool: str) -> tuple[Object, ...]:
+    return tuple(each for each in objects if is_of_pool(each, {"kind": KIND.kind, "name": pool}))
 
 
 def _resolve(spec: Mapping[str, Any], status: Mapping[str, Any], answers: Answers) -> Found:

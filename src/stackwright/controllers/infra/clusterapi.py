@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
 from stackwright.api.fields.naming import GROUP, RESOURCE
 from stackwright.api.meta import Kind
@@ -47,7 +48,7 @@ _SPECS: Mapping[Kind, Struct] = {
     CLUSTER: Struct({"paused": bool, "infrastructureRef": _REFERENCE}),
     MACHINE: Struct({"bootstrap": Struct({"dataSecretName": str}), "failureDomain": str}),
     CLAIM: Struct({"poolRef": _REFERENCE}),
-    ADDRESS: Struct({"address": str, "poolRef": _REFERENCE}, ("address",)),
+    ADDRESS: Struct({"address": str, "claimRef": _REFERENCE, "poolRef": _REFERENCE}, ("address",)),
 }
 _STATUSES: Mapping[Kind, Struct] = {
     CLAIM: Struct({"addressRef": _REFERENCE, "conditions": ListOf(_CONDITION)}),
@@ -119,6 +120,13 @@ def of_cluster(obj: Object) -> dict[str, str]:
     """The label that assigns objects created for this one to its cluster; empty if it has no cluster."""
     name = label(obj, NAME)
     return {NAME: name} if name else {}
+
+
+def is_of_pool(obj: Object, pool: Mapping[str, Any]) -> bool:
+    """Whether the poolRef of a claim or an IPAddress names this pool; our group is the default of both references."""
+    reference = (obj.get("spec") or {}).get("poolRef") or {}
+    fields = (("apiGroup", INFRASTRUCTURE), ("kind", ""), ("name", ""))
+    return all((reference.get(name) or default) == (pool.get(name) or default) for name, default in fields)
 
 
 def claim_name(server: Object) -> str:

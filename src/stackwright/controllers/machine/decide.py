@@ -134,7 +134,8 @@ def _leave(seen: Observed) -> Plan:
     server = _own(seen)
     if server is None:
         return Plan((*_left(seen), Finalizer(KIND, seen.obj, False)))
-    actions = (*_changes(seen, server), *(() if is_deleting(server) else (Delete(SERVER_KIND, key_of(server)),)))
+    removal = () if is_deleting(server) else (Delete(SERVER_KIND, key_of(server)),)
+    actions = apart(DELETED, (*_changes(seen, server), *removal))
     ready = find(server)
     stage = waiting_for(DELETED, f"OpenStackServer {server['metadata']['name']}", reason="Deleting", gone=True)
     if ready and is_deleting(server) and ready["status"] != "True":

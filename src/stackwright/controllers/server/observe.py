@@ -16,7 +16,7 @@ from stackwright.api.infra.machine import OpenStackMachine
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.controllers.infra.capi_pause import capi_pause_cause
 from stackwright.controllers.infra.cloud_observation import CloudObservation
-from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, IMAGE, claim_name, owner_named
+from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, IMAGE, claim_name, is_of_pool, owner_named
 from stackwright.controllers.infra.managed_resources import Record, is_gone
 from stackwright.controllers.infra.managed_resources import record_of as pool_record_of
 from stackwright.controllers.infra.observe import observe_cloud, viewing
@@ -81,7 +81,7 @@ async def _pooled(clouds: Clouds, reader: Reader, seen: Observed, cloud: CloudRe
     seen = replace(seen, known=await _known(reader, seen.obj))
     if is_deleting(seen.obj) or not (reference := seen.spec.get("floatingIPPoolRef")):
         return seen
-    return replace(seen, pool=await _pool(clouds, cloud, reader, seen.obj, reference["name"]))
+    return replace(seen, pool=await _pool(clouds, cloud, reader, seen.obj, reference))
 
 
 async def _resolved(clouds: Clouds, reader: Reader, seen: Observed, cloud: CloudRef) -> Observed:
@@ -153,16 +153,19 @@ def _asker(seen: Observed) -> Subscription:
     return Subscription(NAME, key_of(seen.obj), seen.identity, kinds, known, waits, begun, moved=seen.moved)
 
 
-async def _pool(clouds: Clouds, cloud: CloudRef, reader: Reader, obj: Object, name: str) -> Pool:
-    """The result of the claim, which the controller of the pool serves."""
+async def _pool(clouds: Clouds, cloud: CloudRef, reader: Reader, obj: Object, reference: Object) -> Pool:
+    """The result of the claim, which the controller of the pool serves. An IPAddress with the name of the claim may be
+    that of another pool.
+    """
     key = (obj["metadata"]["namespace"], claim_name(obj))
     claim = await get_if_served(reader, CLAIM, key)
     claimed = await get_if_served(reader, ADDRESS, key) if claim else None
-    address = str(((claimed or {}).get("spec") or {}).get("address") or "")
+    spec = claimed["spec"] if claimed and is_of_pool(claimed, reference) else {}
+    address = str(spec.get("address") or "") if (spec.get("claimRef") or {}).get("name") == key[1] else ""
     if not address:
         return Pool(claim)
     found = await clouds.find(cloud, query("floating-ip", floating_ip_address=address))
-    pool = await reader.get(OpenStackFloatingIPPool.KIND, (key[0], name))
+    pool = await reader.get(OpenStackFloatingIPPool.KIND, (key[0], reference["name"]))
     made = pool_record_of((pool or {}).get("status") or {})
     marked = identity(pool, await origin_of(reader, pool)) if pool else ""
     return Pool(claim, address, found[0].id if found else "", marked, made)

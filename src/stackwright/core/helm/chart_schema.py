@@ -15,6 +15,7 @@ from stackwright.api.errors import name_of, repeatable, shown
 from stackwright.api.wording import BOOL, EMPTY, FLOAT, INT, LIST, MAPPING, TEXT, choices, meant
 
 Schema = Mapping[str, Any]
+Path = tuple[str | int, ...]  # names of fields and indices of lists
 
 # Keywords that constrain nothing, or only the merged result.
 SILENT = {"$schema", "title", "description", "default", "uniqueItems", "minItems", "minProperties"}
@@ -34,39 +35,51 @@ def value_errors(schema: Schema, value: Any, where: str, *, whole: bool = False)
 
     whole  the value is complete: required fields must be set, and nothing is removed
     """
+    return (_text(where, *found) for found in _errors(schema, value, (), whole))
+
+
+def _errors(schema: Schema, value: Any, path: Path, whole: bool) -> Iterator[tuple[Path, str, Any]]:
+    """(path below the value, problem, invalid value)"""
     if not whole and _is_reference(value):
         return
     types = [schema["type"]] if isinstance(schema.get("type"), str) else schema.get("type", list(TYPES))
     if not any(TYPES[type_][1](value) for type_ in types):
         words = [TYPES[type_][0] for type_ in types if type_ != "null"] or ["takes null"]
-        yield _error(where, " or ".join([words[0], *(word.removeprefix("takes ") for word in words[1:])]), value)
+        yield path, " or ".join([words[0], *(word.removeprefix("takes ") for word in words[1:])]), value
         return
     for keyword, check in _LIMITS.items():
         if keyword in schema and (problem := check(value, schema[keyword])):
-            yield _error(where, problem, value)
+            yield path, problem, value
     if isinstance(value, Mapping):
-        yield from _fields(schema, value, where, whole)
+        yield from _fields(schema, value, path, whole)
     elif isinstance(value, list):
         for index, item in enumerate(value):
             if not (isinstance(item, str) and item.startswith("~")):
-                yield from value_errors(schema.get("items", {}), item, f"{where}[{index}]", whole=True)
+                yield from _errors(schema.get("items", {}), item, (*path, index), True)
 
 
-def _fields(schema: Schema, value: Mapping[str, Any], where: str, whole: bool) -> Iterator[str]:
+def _fields(schema: Schema, value: Mapping[str, Any], path: Path, whole: bool) -> Iterator[tuple[Path, str, Any]]:
     known, others = schema.get("properties", {}), schema.get("additionalProperties", True)
     value = {name: child for name, child in value.items() if child is not None}
     if whole:
-        yield from (f"{where}.{name}: is required" for name in schema.get("required", ()) if name not in value)
+        yield from (((*path, name), "is required", {}) for name in schema.get("required", ()) if name not in value)
     for name, child in value.items():
-        here = f"{where}.{name_of(name)}"
+        here = (*path, name)
         if name in known:
-            yield from value_errors(known[name], child, here, whole=whole)
+            yield from _errors(known[name], child, here, whole)
         elif others is False:
-            yield f"{here}: the chart has no such value; {choices(name, sorted(known))}"
+            yield here, f"the chart has no such value; {choices(name, sorted(known))}", {}
         else:
             if "propertyNames" in schema:
-                yield from value_errors({"type": "string", **schema["propertyNames"]}, name, here, whole=True)
-            yield from value_errors(others if isinstance(others, Mapping) else {}, child, here, whole=whole)
+                yield from _errors({"type": "string", **schema["propertyNames"]}, name, here, True)
+            yield from _errors(others if isinstance(others, Mapping) else {}, child, here, whole)
+
+
+def _text(where: str, path: Path, problem: str, value: Any) -> str:
+    """An error. Names are checked for secrets here, for errors only, because this takes time."""
+    for part in path:
+        where += f"[{part}]" if isinstance(part, int) else f".{name_of(part)}"
+    return _error(where, problem, value)
 
 
 def _pattern(value: Any, pattern: str) -> str:
@@ -74,7 +87,7 @@ def _pattern(value: Any, pattern: str) -> str:
 
 
 def _not(value: Any, schema: Schema) -> str:
-    return "is not allowed" if not list(value_errors(schema, value, "", whole=True)) else ""
+    return "is not allowed" if not list(_errors(schema, value, (), True)) else ""
 
 
 # Keyword → function of the value and the keyword's argument that returns the error, or an empty text.

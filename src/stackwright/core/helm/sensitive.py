@@ -40,7 +40,10 @@ def cut(values: Mapping[str, Any], conf_file: str | None) -> tuple[dict[str, Any
             for name in path[2:]:
                 if not OPTION.matches(name):
                     raise ValueError(f"conf.{conf_file}: {name_of(name)} {OPTION.message}")
-            sections.setdefault(path[2], {})[path[3]] = _reference(node, path)
+            try:
+                sections.setdefault(path[2], {})[path[3]] = _reference(node)
+            except ValueError as error:
+                raise ValueError(f"{'.'.join(map(name_of, path))}{error}") from None
             return None
         walked = {key: walk(value, (*path, str(key))) for key, value in node.items()}
         return {key: value for key, value in walked.items() if value is not None or node[key] is None}
@@ -48,21 +51,21 @@ def cut(values: Mapping[str, Any], conf_file: str | None) -> tuple[dict[str, Any
     return walk(values, ()), sections
 
 
-def _reference(node: Mapping[str, Any], path: tuple[str, ...]) -> tuple[str, str]:
-    where = ".".join(map(name_of, path))
+def _reference(node: Mapping[str, Any]) -> tuple[str, str]:
+    """Name and key. The ValueError continues the path of the node."""
     try:
         reference = node["value_from"]["secret_key_ref"]
         name, key = reference["name"], reference["key"]
     except (KeyError, TypeError):
-        raise ValueError(f"{where}: write value_from as {{secret_key_ref: {{name: …, key: …}}}}") from None
+        raise ValueError(": write value_from as {secret_key_ref: {name: …, key: …}}") from None
     if (
         set(node) != {"value_from"}
         or set(node["value_from"]) != {"secret_key_ref"}
         or set(reference) != {"name", "key"}
     ):
-        raise ValueError(f"{where}: value_from takes only secret_key_ref with name and key")
+        raise ValueError(": value_from takes only secret_key_ref with name and key")
     if not (isinstance(name, str) and OBJECT.matches(name)):
-        raise ValueError(f"{where}.value_from.secret_key_ref.name: {OBJECT.problem}")
+        raise ValueError(f".value_from.secret_key_ref.name: {OBJECT.problem}")
     if not (isinstance(key, str) and SECRET_KEY.matches(key)):
-        raise ValueError(f"{where}.value_from.secret_key_ref.key: {SECRET_KEY.problem}")
+        raise ValueError(f".value_from.secret_key_ref.key: {SECRET_KEY.problem}")
     return name, key

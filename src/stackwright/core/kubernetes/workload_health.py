@@ -6,7 +6,7 @@ The most specific cause comes first: a container that cannot start explains more
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from stackwright.api.errors import shortened
 from stackwright.core.conditions import is_true
@@ -15,6 +15,17 @@ from stackwright.core.kubernetes import pulls
 Object = Mapping[str, Any]
 _QUIET = {"ContainerCreating", "PodInitializing"}
 _STUCK = {"CrashLoopBackOff", "CreateContainerConfigError", *pulls.WAITING}
+
+
+class Problem(NamedTuple):
+    """Why an object is not ready. link  what joins subject and text to a sentence"""
+
+    subject: str
+    link: str
+    text: str
+
+    def __str__(self) -> str:
+        return "".join(self)
 
 
 def workload_ready(obj: Object) -> bool:
@@ -47,21 +58,24 @@ def _all(status: Object, wanted: int, *fields: str) -> bool:
 
 def why(workload: Object, pods: Sequence[Object]) -> str:
     """One sentence about a workload that is not ready; `pods` are the pods of its selector."""
-    name = f"{workload['kind']} {workload['metadata']['name']}"
+    return f"{workload['kind']} {workload['metadata']['name']}: {workload_cause(workload, pods)}"
+
+
+def workload_cause(workload: Object, pods: Sequence[Object]) -> str:
+    """Like `why`, but without the name of the workload."""
     for pod in sorted(pods, key=lambda p: str(p["metadata"]["name"])):
         if cause := pod_cause(pod):
-            return f"{name}: {cause}"
+            return cause
     status, spec = workload.get("status") or {}, workload.get("spec") or {}
     for condition in status.get("conditions") or ():
         if condition.get("type") in ("ReplicaFailure", "Failed") and condition.get("status") == "True":
-            return f"{name}: {condition.get('message')}"
+            return f"{condition.get('message')}"
     if workload["kind"] == "Job":
-        failed = status.get("failed") or 0
-        return f"{name}: {'failed before, retrying' if failed else 'running'}"
+        return "failed before, retrying" if status.get("failed") else "running"
     if workload["kind"] == "DaemonSet":
-        return f"{name}: {status.get('numberReady') or 0} of {status.get('desiredNumberScheduled') or 0} pods ready"
+        return f"{status.get('numberReady') or 0} of {status.get('desiredNumberScheduled') or 0} pods ready"
     wanted = 1 if spec.get("replicas") is None else spec["replicas"]
-    return f"{name}: {status.get('readyReplicas') or 0} of {wanted} pods ready"
+    return f"{status.get('readyReplicas') or 0} of {wanted} pods ready"
 
 
 def pod_ready(pod: Object) -> bool:
@@ -70,30 +84,36 @@ def pod_ready(pod: Object) -> bool:
 
 
 def pod_cause(pod: Object) -> str:
-    """Why a pod is not ready; empty if it is ready or no specific cause is known."""
+    """Why a pod is not ready, in one sentence; empty if it is ready or no specific cause is known."""
+    return str(pod_problem(pod) or "")
+
+
+def pod_problem(pod: Object) -> Problem | None:
+    """Why a pod is not ready; None if it is ready or no specific cause is known."""
     meta, status = pod["metadata"], pod.get("status") or {}
+    subject = f"Pod {meta['name']}"
     if meta.get("deletionTimestamp"):
-        return f"Pod {meta['name']} is terminating"
+        return Problem(subject, " ", "is terminating")
     if status.get("phase") == "Failed" and status.get("message"):
-        return f"Pod {meta['name']}: {status['message']}"
+        return Problem(subject, ": ", str(status["message"]))
     conditions = {c["type"]: c for c in status.get("conditions") or ()}
     scheduled = conditions.get("PodScheduled") or {}
     if scheduled.get("status") == "False":
-        return f"Pod {meta['name']} cannot be scheduled: {scheduled.get('message', '')}"
+        return Problem(subject, " ", f"cannot be scheduled: {scheduled.get('message', '')}")
     for container in _containers(status):
         if cause := _container_cause(container, str((pod.get("spec") or {}).get("nodeName") or "")):
-            return f"Pod {meta['name']}, container {container['name']}: {cause}"
+            return Problem(subject, ", ", f"container {container['name']}: {cause}")
     ready = conditions.get("Ready") or {}
     if status.get("phase") == "Running" and ready.get("status") == "False" and not _all_done(status):
         node = (pod.get("spec") or {}).get("nodeName", "")
         if ready.get("reason") == "NodeNotReady" or status.get("reason") == "NodeLost":
-            return f"Pod {meta['name']}: node {node} does not respond"
-        return f"Pod {meta['name']} is running but not ready: its readiness probe fails"
-    return ""
+            return Problem(subject, ": ", f"node {node} does not respond")
+        return Problem(subject, " ", "is running but not ready: its readiness probe fails")
+    return None
 
 
 def is_stuck(pod: Object) -> bool:
-    """Whether the cause that `pod_cause` returns probably needs a user: Kubernetes alone does not resolve it."""
+    """Whether the problem that `pod_problem` returns probably needs a user: Kubernetes alone does not resolve it."""
     status = pod.get("status") or {}
     if pod["metadata"].get("deletionTimestamp") or (status.get("phase") == "Failed" and status.get("message")):
         return False

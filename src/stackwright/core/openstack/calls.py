@@ -49,9 +49,14 @@ class CloudCall(Action):
 
     @property
     def target(self) -> str:
+        return f"{self.do} {self.resource}"
+
+    @property
+    def resource(self) -> str:
+        """Type, name and id of the resource, as text."""
         what, name = self.resource_key
         shown = str(self.body.get("name") or name)
-        return f"{self.do} {what}{f' {shown}' if shown else ''}{f' {self.id}' if self.id else ''}"
+        return f"{what}{f' {shown}' if shown else ''}{f' {self.id}' if self.id else ''}"
 
 
 def limit_deletions(actions: Iterable[A]) -> tuple[A, ...]:
@@ -70,11 +75,16 @@ def removes(action: Action) -> bool:
 
 
 def resolve_pending(value: Any, made: Mapping[ResourceKey, str]) -> Any:
-    """A status with each PendingId replaced by its id in `made`."""
+    """A status with each PendingId replaced by its id in `made`, without the list items of resources not created."""
     if isinstance(value, PendingId):
         return made[value.resource_key]
     if isinstance(value, Mapping):
         return {name: resolve_pending(each, made) for name, each in value.items()}
     if isinstance(value, list | tuple):
-        return [resolve_pending(each, made) for each in value]
+        return [resolve_pending(each, made) for each in value if not _is_unmade(each, made)]
     return value
+
+
+def _is_unmade(item: Any, made: Mapping[ResourceKey, str]) -> bool:
+    ids = [each for each in item.values() if isinstance(each, PendingId)] if isinstance(item, Mapping) else []
+    return any(each.resource_key not in made for each in ids)

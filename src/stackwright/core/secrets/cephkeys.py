@@ -55,14 +55,19 @@ def parse(text: str) -> ProvidedClient:
         raise ValueError("takes client.<user>;<key>;<pool>:<role>:<device class>;…")
     if not isinstance(pools, list):
         raise ValueError("pools: takes a list")
-    return ProvidedClient(name.removeprefix("client."), key.strip(), tuple(_pool(str(each)) for each in pools if each))
+    return ProvidedClient(
+        name.removeprefix("client."),
+        key.strip(),
+        tuple(_pool(each, number) for number, each in enumerate(pools, 1) if each),
+    )
 
 
-def _pool(text: str) -> tuple[str, str]:
-    name, _, rest = text.partition(":")
+def _pool(given: object, number: int) -> tuple[str, str]:
+    """A pool; `number` counts from 1. An error has no part of the text, which is a key if the fields are disordered."""
+    name, _, rest = str(given).partition(":")
     role, _, _ = rest.partition(":")
     if not name or not role:
-        raise ValueError(f"pool {text!r}: takes <pool>:<role>:<device class>")
+        raise ValueError(f"pool {number}: takes <pool>:<role>:<device class>")
     return name, role
 
 

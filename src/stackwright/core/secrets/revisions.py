@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from stackwright.api.meta import OURS
-from stackwright.core.objects import DIGEST, OWNER, annotation, key_of, label, owner_label
+from stackwright.core.digest import digest
+from stackwright.core.objects import DIGEST, OWNER, annotation, key_of, label, owner_label, secret_data
 from stackwright.core.plan import Key, Object
 
 NUMBER = f"{OURS}/revision"  # a label
@@ -42,6 +45,19 @@ def of(cloud: Object, secrets: Iterable[Object]) -> list[Revision]:
         if _NUMBERED.fullmatch(label(each, NUMBER)) and _is_owner(cloud, each)
     ]
     return sorted(found, key=lambda each: each.number)
+
+
+def stored_spec(revision: Revision, secret: Object | None) -> dict[str, Any]:
+    """The spec in the Secret of a revision. Raises ValueError if it contains none, or not the one that was stored."""
+    try:
+        spec = json.loads(secret_data(secret)[FIELD])
+    except (KeyError, ValueError, RecursionError):
+        spec = None
+    if not isinstance(spec, dict):
+        raise ValueError("contains no spec")
+    if digest(spec) != revision.digest:
+        raise ValueError("was changed: its spec is not the one that the operator stored")
+    return spec
 
 
 def _is_owner(cloud: Object, secret: Object) -> bool:

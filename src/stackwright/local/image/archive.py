@@ -7,15 +7,15 @@ their digests in its content store. `join` merges a chain of archives into a com
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import tarfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel
+
+from stackwright.local.image.published.oci import NAME, VERSION, as_json, digest_of, path_of
 
 
 class Layer(BaseModel):
@@ -33,22 +33,22 @@ def write(exported: Path, reference: str, known: Iterable[str], target: Path) ->
     layers = [Layer(digest=entry["digest"], size=entry["size"]) for entry in manifest["layers"]]
     skip = set(known)
     blobs = [manifest["config"]["digest"], *(layer.digest for layer in layers if layer.digest not in skip)]
-    manifest_digest = hashlib.sha256(manifest_bytes).hexdigest()
+    manifest_digest = digest_of(manifest_bytes)
     with tarfile.open(target, "w") as archive:
-        _add(archive, "oci-layout", b'{"imageLayoutVersion": "1.0.0"}')
+        _add(archive, "oci-layout", VERSION)
         for digest in dict.fromkeys(blobs):
-            archive.add(exported / _hex(digest), f"blobs/sha256/{_hex(digest)}", filter=_nameless)
-        _add(archive, f"blobs/sha256/{manifest_digest}", manifest_bytes)
+            archive.add(exported / digest.removeprefix("sha256:"), path_of(digest), filter=_nameless)
+        _add(archive, path_of(manifest_digest), manifest_bytes)
         descriptor = {
             "mediaType": manifest["mediaType"],
-            "digest": f"sha256:{manifest_digest}",
+            "digest": manifest_digest,
             "size": len(manifest_bytes),
             "annotations": {
                 "io.containerd.image.name": reference,
-                "org.opencontainers.image.ref.name": reference.rpartition(":")[2],
+                NAME: reference.rpartition(":")[2],
             },
         }
-        _add(archive, "index.json", _json({"schemaVersion": 2, "manifests": [descriptor]}))
+        _add(archive, "index.json", as_json({"schemaVersion": 2, "manifests": [descriptor]}))
     return layers
 
 
@@ -71,11 +71,3 @@ def _nameless(entry: tarfile.TarInfo) -> tarfile.TarInfo:
     entry.uname = entry.gname = ""
     entry.mtime = 0
     return entry
-
-
-def _json(document: Any) -> bytes:
-    return json.dumps(document, sort_keys=True).encode()
-
-
-def _hex(digest: str) -> str:
-    return digest.removeprefix("sha256:")

@@ -17,6 +17,7 @@ from pathlib import Path
 from stackwright.local.commands import LocalError, Report
 from stackwright.local.config import LocalCluster
 from stackwright.local.image import images
+from stackwright.local.image.published.oci import path_of
 
 IMAGE = "guest"
 DISK = "guest.qcow2"
@@ -45,9 +46,9 @@ def extract(archive: Path, name: str, target: Path) -> None:
     """Write one file of an image to `target`; the archive must have the layer with the file."""
     with tarfile.open(archive) as outer:
         (descriptor,) = json.loads(_blob(outer, "index.json"))["manifests"]
-        manifest = json.loads(_blob(outer, _path(descriptor["digest"])))
+        manifest = json.loads(_blob(outer, path_of(descriptor["digest"])))
         held = set(outer.getnames())
-        layers = [_path(layer["digest"]) for layer in manifest["layers"]]
+        layers = [path_of(layer["digest"]) for layer in manifest["layers"]]
         for layer in reversed([path for path in layers if path in held]):  # the highest layer with the file is used
             content = outer.extractfile(layer)
             with tarfile.open(fileobj=content) as inner:
@@ -65,7 +66,3 @@ def _blob(archive: tarfile.TarFile, name: str) -> bytes:
     if content is None:
         raise LocalError(f"{name} in {archive.name!r} is not a file.")
     return content.read()
-
-
-def _path(digest: str) -> str:
-    return f"blobs/sha256/{digest.removeprefix('sha256:')}"

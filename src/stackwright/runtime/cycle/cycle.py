@@ -83,7 +83,7 @@ class Cycle:
         told = with_failed_stages(plan, failures)
         if "" in failures:
             told = after_failure(controller, told, seen.obj, failures[""])
-        elif made:
+        else:
             told = replace(told, status=resolve_pending(plan.status, made))
         failure = next(iter(failures.values()), None)
         written = await self._report(controller, told, seen.obj, failure)

@@ -85,7 +85,12 @@ class Admission:
     async def _answered(self, address: str, body: bytearray, until: float) -> web.Response:
         async with AsyncExitStack() as held:
             await _entered(held, self._slots.of(address, until, rank=len(body)))
-            return await asyncio.get_running_loop().run_in_executor(self._thread, self._reviewed, body)
+            review = asyncio.get_running_loop().run_in_executor(self._thread, self._reviewed, body)
+            try:
+                return await asyncio.shield(review)
+            except asyncio.CancelledError:  # The client left. The thread holds the body until the check ends.
+                await asyncio.wait({review})
+                raise
 
     def _reviewed(self, body: bytearray) -> web.Response:
         if values_in(body) > VALUES:

@@ -148,7 +148,8 @@ class CinderFeatures(Model):
             known = set()
         why = "" if known else ", because no back end is enabled"
         wrong = [
-            f"volume_types.{name_of(name)}.backend: unknown {kind.backend}; {choices(kind.backend, sorted(known))}{why}"
+            f"volume_types.{name_of(name)}.backend: unknown {name_of(kind.backend)}; "
+            f"{choices(kind.backend, [name_of(each) for each in sorted(known)])}{why}"
             for name, kind in self.volume_types.items()
             if kind.backend and kind.backend not in known
         ]

@@ -93,6 +93,7 @@ SERVICE = Service(
         *("database", "messaging", "identity", "networking"),
         *(("ceph",) if settings.in_ceph else ()),
     ),
+    lost_with_object="access to the virtual machines of {}, which keep running",
     driver=lambda settings: settings.images.backend,
     presets=("core", "compute"),
     public=(Public("nova"), Public("novncproxy")),

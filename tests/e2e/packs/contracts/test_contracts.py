@@ -21,6 +21,7 @@ def test_contracts_are_fulfilled_by_the_real_services_and_revoked(cloud: Cloud) 
     assert "inventory" in openstack(cloud, "service", "list")
     assert "http://inventory.cloud.example" in openstack(cloud, "endpoint", "list", "--service", "inventory")
     assert "inventory" in databases(cloud)
+    assert "inventory" in users(cloud)
     assert "inventory" in vhosts(cloud)
 
     cloud.kubectl("delete", *KINDS, "-n", "openstack", limit=90)

@@ -36,7 +36,7 @@ def before(place: Site) -> set[str]:
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The files of the earlier commit; of the current one if the history lacks it."""
+    """The files of the earlier commit; of the current one in a shallow clone."""
     return earlier.tree(tmp_path_factory.mktemp("earlier")) or ROOT
 
 
@@ -80,6 +80,8 @@ def pods(cloud: FullCloud) -> dict[str, set[str]]:
 
 
 def test_an_upgrade_of_the_operator_restarts_only_what_plan_names(place: Site, tree: Path) -> None:
+    if tree == ROOT:
+        pytest.skip(f"The clone is shallow and lacks the commit {earlier.COMMIT}, whose operator would be upgraded")
     cloud = FullCloud("")
     former, before, address = operator_image(cloud), pods(cloud), demo_address(cloud)
     steps = json.loads(cloud.stackwright("plan", "-o", "json", code=None))["changes"]
@@ -95,7 +97,7 @@ def test_an_upgrade_of_the_operator_restarts_only_what_plan_names(place: Site, t
     listed = json.loads(place.helm("list", "--namespace", OPERATOR, "--output", "json"))
     assert [(each["chart"], each["status"]) for each in listed] == [(f"stackwright-{VERSION}", "deployed")]
     assert operator_image(cloud) == f"{place.prefix}/{titles()['operator']}"
-    assert (operator_image(cloud) == former) == (tree == ROOT)
+    assert operator_image(cloud) != former
     assert len(set[str]().union(*before.values())) > 20
     assert after.keys() == before.keys()
     assert restarted <= planned

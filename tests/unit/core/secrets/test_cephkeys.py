@@ -78,3 +78,16 @@ def test_an_unknown_placeholder_is_reported_with_its_option(word: str) -> None:
         CephKeysError, match=r"^spec.options.rbd.x: takes user, secret_uuid, pool:volumes, pool:images$"
     ):
         access(GIVEN, wrong, "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "client.nova;vms:nova:hdd;AQhunter2==",
+        json.dumps({"client_name": "client.a", "key": "k", "pools": ["AQhunter2"]}),
+    ],
+    ids=("text", "json"),
+)
+def test_an_error_about_a_pool_names_its_number_since_its_text_may_be_the_key(text: str) -> None:
+    with pytest.raises(ValueError, match=r"^pool [12]: takes <pool>:<role>:<device class>$"):
+        parse(text)

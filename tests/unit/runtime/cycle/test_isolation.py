@@ -96,6 +96,15 @@ async def test_an_id_is_recorded_although_an_action_with_a_stage_failed() -> Non
     assert run.told.status == {"id": "id"}
 
 
+async def test_a_resource_whose_creation_failed_is_not_recorded_and_the_rest_is_reported() -> None:
+    run = Run({"call": TransientError("quota")})
+    items = [{"id": "old"}, {"id": PendingId(NETWORK)}]
+    await run(*apart("A", [CALL]), *apart("B", [write("a")]), resources=items, after=True)
+    assert run.tried == ["call", "a"]
+    assert run.told.status == {"resources": [{"id": "old"}], "after": True}
+    assert run.conditions == [("Ready", "Waiting", "quota"), ("A", "Waiting", "quota"), ("B", "Done", "")]
+
+
 async def test_after_a_conflict_only_independent_actions_are_executed() -> None:
     run = Run({"a": Conflict("changed", CONFIGMAP, KEY)})
     with pytest.raises(Conflict):

@@ -470,3 +470,36 @@ def test_values_are_counted_at_every_depth() -> None:
     assert has_more(deep, 5000)
     assert not has_more({"a": {"b": [1, 2]}, "c": None}, 6)
     assert has_more({"a": {"b": [1, 2]}, "c": None}, 5)
+
+
+async def test_a_client_that_leaves_keeps_its_slot_until_its_check_ends() -> None:
+    """Else the bodies of clients that leave would be queued for the thread, where no limit counts them."""
+    begun: list[str] = []
+    goes_on = threading.Event()
+
+    def check(obj: Any, old: Any, dry_run: bool) -> list[str]:
+        begun.append(obj["metadata"]["name"])
+        goes_on.wait(20)
+        return []
+
+    server = Admission(check, None)
+    until_ = asyncio.get_running_loop().time() + 60
+
+    def sent(name: str) -> asyncio.Task[Any]:
+        body = json.dumps({"request": about({"metadata": {"name": name}})}).encode()
+        return asyncio.create_task(server._answered("192.0.2.1", bytearray(body), until_))
+
+    first = sent("first")
+    await until(lambda: bool(begun))
+    first.cancel()
+    others = [sent(f"{number}") for number in range(9)]
+    await asyncio.sleep(0.1)
+    assert begun == ["first"]
+    assert server._thread._work_queue.qsize() == 0
+    assert not first.done()
+    for other in others[1:]:
+        other.cancel()
+    goes_on.set()
+    assert (await others[0]).status == 200
+    assert begun == ["first", "0"]
+    assert first.cancelled()

@@ -6,10 +6,12 @@ process may have sent the request and ended before the response.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack.transport.send import COMPUTE, request
+from stackwright.adapters.openstack.tenant.absence import CONFIRM
+from stackwright.adapters.openstack.transport.send import COMPUTE, request, state_of
 from stackwright.adapters.openstack.transport.shapes import Port, json_of, resource_in, resources_in
 from stackwright.core.openstack.calls import ADD_INTERFACE, ADD_PORT, ADD_VOLUME
 from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
@@ -59,23 +61,32 @@ def _volume(connection: Connection, server: str, volume: str) -> Mapping[str, An
 def delete_stale_attachments(connection: Connection, volume: str) -> bool:
     """Delete attachments of the volume to servers that no longer exist. Returns whether one existed.
 
-    Nova leaves one behind when a server is deleted at a certain stage of its build.
+    Nova leaves one behind when a server is deleted at a certain stage of its build. Raises TransientCloudError while
+    the absence of a server is not proven.
     """
     listed = resources_in(json_of(_attachments(connection, "GET", params={"volume_id": volume})), "attachments")
     held = [each for each in listed if each.get("volume_id") == volume and each.get("instance")]
-    left = [each for each in held if not _exists(connection, each["instance"])]
-    for each in left:
-        _attachments(connection, "DELETE", f"/{each['id']}")
-    return bool(left)
+    missing = {each["id"]: seconds for each in held if (seconds := _missing_for(connection, each)) is not None}
+    if any(seconds < CONFIRM for seconds in missing.values()):
+        text = "The volume is attached to a server that Nova did not find; a second response must confirm this"
+        raise TransientCloudError(Reason.CONFLICT, text, CONFIRM)
+    for id_ in missing:
+        _attachments(connection, "DELETE", f"/{id_}")
+        state_of(connection).first_404.pop(id_, None)
+    return bool(missing)
 
 
-def _exists(connection: Connection, server: str) -> bool:
+def _missing_for(connection: Connection, attachment: Mapping[str, Any]) -> float | None:
+    """Seconds since the first 404 for the server of an attachment; None if the server exists."""
+    first, began = state_of(connection).first_404, time.monotonic()
     try:
-        return bool(one_server(connection, server))
+        one_server(connection, attachment["instance"])
     except TransientCloudError as error:
         if error.cause is not Reason.NOT_FOUND:
             raise
-        return False
+        return began - first.setdefault(attachment["id"], began)
+    first.pop(attachment["id"], None)
+    return None
 
 
 def _attach(connection: Connection, path: str, body: Mapping[str, Any]) -> None:

@@ -36,16 +36,18 @@ class CloudState:
     """The state of a cloud according to its responses. A clock is given minus our monotonic one; a slow response lowers
     it.
 
-    dates   service → its clock, by the header Date, which uWSGI does not send
-    issued  the clock of Keystone, by its last token
-    token   that token
-    ids     service → whether any response had a request id
+    dates      service → its clock, by the header Date, which uWSGI does not send
+    issued     the clock of Keystone, by its last token
+    token      that token
+    ids        service → whether any response had a request id
+    first_404  attachment of a volume → time of the first 404 for its server
     """
 
     dates: dict[str, float] = field(default_factory=dict)
     issued: float | None = None
     token: Any = None
     ids: dict[str, bool] = field(default_factory=dict)
+    first_404: dict[str, float] = field(default_factory=dict)
 
     def clock(self, service: str) -> float | None:
         """The earlier clock: a gateway may set Date, and a list of changes that begins too late is incomplete."""

@@ -57,7 +57,8 @@ class AllocationPool(Part):
 
 def _pools(subnet: Raw) -> Iterator[tuple[str, str]]:
     """First and last address of each pool with valid addresses."""
-    for pool in subnet.get("allocationPools") or ():
+    pools = subnet.get("allocationPools")
+    for pool in pools if isinstance(pools, list) else ():
         with suppress(AttributeError, ValueError):
             yield str(ip_address(pool.get("start"))), str(ip_address(pool.get("end")))
 

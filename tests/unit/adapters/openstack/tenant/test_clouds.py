@@ -17,6 +17,7 @@ from unittest.mock import Mock
 import pytest
 import yaml
 
+from stackwright.adapters.openstack.tenant import attach as tenant_attach
 from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
 from stackwright.adapters.openstack.tenant import lists as tenant_lists
 from stackwright.adapters.openstack.tenant import project_session, single_flight
@@ -276,10 +277,13 @@ def test_a_router_interface_is_removed_through_its_router() -> None:
         run(routers({"id": "p", "device_owner": "compute:nova"}, DELETE="ports"), call("delete", "port", id="p"), None)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("there", [(), ("s",)], ids=["gone", "there"])
-def test_a_volume_reserved_for_an_absent_server_is_deleted(there: tuple[str, ...]) -> None:
-    """Nova leaves that behind where a server is deleted while it is being built."""
+def reserved(*found: bool) -> tuple[Services, list[dict[str, str]]]:
+    """A volume that is reserved for a server, and its attachments; `found` are Nova's responses, the last one repeated.
+
+    Nova leaves such an attachment behind if a server is deleted while it is being built.
+    """
     held = [{"id": "a", "volume_id": "v", "instance": "s"}, {"id": "b", "volume_id": "other", "instance": "s"}]
+    responses = list(found)
 
     def answer(method: str, path: str, body: Any) -> Response:
         match method, path:
@@ -287,19 +291,43 @@ def test_a_volume_reserved_for_an_absent_server_is_deleted(there: tuple[str, ...
                 return Response(400, {"badRequest": {"message": "Volume status must be available"}})
             case "DELETE", "/attachments/a":
                 held.pop(0)
-            case "GET", "/servers/s" if not there:
+            case "GET", "/servers/s" if not (responses.pop(0) if len(responses) > 1 else responses[0]):
                 return Response(404, {"itemNotFound": {"message": "gone"}})
         return Response(200, {"attachments": list(held), "server": {"id": "s"}})
 
-    services, delete = Services(answer), call("delete", "volume", id="v")
-    if there:
-        with pytest.raises(TerminalCloudError, match="must be available"):
-            run(services, delete, None)  # type: ignore[arg-type]
-        assert len(held) == 2
-    else:
-        run(services, delete, None)  # type: ignore[arg-type]
-        assert [each["id"] for each in held] == ["b"]
-        assert services.asked[-1][:2] == ("DELETE", "/volumes/v")
+    return Services(answer), held
+
+
+DELETE_VOLUME = call("delete", "volume", id="v")
+
+
+def test_a_volume_reserved_for_an_absent_server_is_deleted(time: Time) -> None:
+    services, held = reserved(False)
+    for seconds in (0.0, CONFIRM - 0.1):
+        time.now += seconds
+        with pytest.raises(TransientCloudError, match="attached to a server that Nova did not find") as raised:
+            run(services, DELETE_VOLUME, None)  # type: ignore[arg-type]
+        assert (raised.value.cause, raised.value.after, len(held)) == (Reason.CONFLICT, CONFIRM, 2)
+    time.now += 0.1
+    run(services, DELETE_VOLUME, None)  # type: ignore[arg-type]
+    assert [each["id"] for each in held] == ["b"]
+    assert services.asked[-1][:2] == ("DELETE", "/volumes/v")
+
+
+def test_a_volume_of_an_existing_server_stays_attached(time: Time) -> None:
+    services, held = reserved(True)
+    with pytest.raises(TerminalCloudError, match="must be available"):
+        run(services, DELETE_VOLUME, None)  # type: ignore[arg-type]
+    assert len(held) == 2
+
+
+def test_one_wrong_404_of_a_server_deletes_no_attachment(time: Time) -> None:
+    services, held = reserved(False, True, False)
+    for error in (TransientCloudError, TerminalCloudError, TransientCloudError):
+        with pytest.raises(error):
+            run(services, DELETE_VOLUME, None)  # type: ignore[arg-type]
+        time.now += CONFIRM
+    assert len(held) == 2
 
 
 def test_an_existing_equal_rule_of_the_group_counts_as_the_desired_one() -> None:
@@ -710,7 +738,8 @@ class Time:
 @pytest.fixture
 def time(monkeypatch: pytest.MonkeyPatch) -> Time:
     made = Time()
-    for module in (tenant_clouds, tenant_lists, project_connection, transport_login, project_session):
+    modules = (tenant_attach, tenant_clouds, tenant_lists, project_connection, transport_login, project_session)
+    for module in modules:
         monkeypatch.setattr(module, "time", made)
     return made
 

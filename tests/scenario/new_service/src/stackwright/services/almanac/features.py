@@ -8,6 +8,7 @@ from pydantic import Field
 
 from stackwright.api.fields.naming import InstanceName
 from stackwright.api.meta import Model
+from stackwright.api.support import Unsupported, unsupported
 from stackwright.services.context import Settings
 from stackwright.services.mariadb.cleanup import Cleanup
 
@@ -15,6 +16,7 @@ from stackwright.services.mariadb.cleanup import Cleanup
 class AlmanacFeatures(Model):
     weeks: int = Field(52, ge=1, description="Weeks that it knows.")
     style: Literal["plain", "rich"] = Field("plain", description="How it shows them.")
+    backends: Unsupported = unsupported("Other calendars.")
 
 
 class AlmanacSettings(AlmanacFeatures, Settings):
