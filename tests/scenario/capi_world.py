@@ -136,6 +136,14 @@ class Clusters(World):
         assert self.told(kind=kind, name=name)[0] == "Ready", self.told(kind=kind, name=name)
 
 
+async def make_small(world: Clusters, **machine: Any) -> None:
+    """A cluster with one machine, both ready."""
+    world.make()
+    await world.ready()
+    world.machine(**machine)
+    await world.ready(MACHINES, "m")
+
+
 def _in(rule: CloudResource, group: str) -> bool:
     return bool(rule.facts["security_group_id"] == group)
 

@@ -65,10 +65,7 @@ def _message(item: Any, model: type[BaseModel], prefix: str) -> str:
         text = _without(text, item["input"])
     elif item["type"] != UNSUPPORTED and not isinstance(item["input"], dict | list) and not _shows(item["input"], text):
         text = f"{text}, not {shown(item['input'])}"
-    where = prefix
-    for part in path:
-        where += f"[{part}]" if isinstance(part, int) else f".{name_of(part)}" if where else name_of(part)
-    return f"{where}{'.' if _begins_with_field(text, _model_at(model, path)) else ': '}{text}"
+    return f"{path_text(path, prefix)}{'.' if _begins_with_field(text, _model_at(model, path)) else ': '}{text}"
 
 
 def _begins_with_field(text: str, model: Any) -> bool:
@@ -109,6 +106,15 @@ def name_of(part: object) -> str:
     """
     text = str(part)[:SEARCHED]
     return shortened(text, LONGEST) if NAME.fullmatch(text) and hidden(text) == text else HIDDEN
+
+
+def path_text(path: Iterable[object], start: str = "") -> str:
+    """A path in the user's manifest, of names of fields and indices of lists, after `start`. For errors only: `name_of`
+    takes time.
+    """
+    for part in path:
+        start += f"[{part}]" if isinstance(part, int) else f".{name_of(part)}" if start else name_of(part)
+    return start
 
 
 def printable(text: str) -> str:

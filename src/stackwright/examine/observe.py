@@ -117,19 +117,15 @@ async def observe(cluster: Examined, rights: Iterable[Right]) -> Observed:
 
     async def read(kind: Kind, key: Key) -> Object | None:
         async with slots:
-            try:
-                return await cluster.get(kind, key)
-            except Unavailable:
-                raise
-            except (TerminalError, TransientError):
-                return None
+            return (await _read(cluster, kind, key))[0]
 
     lists = await asyncio.gather(*(listed(kind) for kind in LISTED))
     crds = await asyncio.gather(*(read(CRD, ("", f"{plural}.{group}")) for plural, group in ours))
     clouds = await asyncio.gather(*(listed(resource.KIND) for resource in CLOUD_KINDS))
     corefile = await read(CONFIGMAP, (SYSTEM, "coredns"))
     known = dict(zip(LISTED, lists, strict=True))
-    operator, hidden = await _operator(cluster, known[VALIDATING_WEBHOOK] or ())
+    place = operator_namespace(known[VALIDATING_WEBHOOK] or ())
+    operator, hidden = await _read(cluster, DEPLOYMENT, (place, OPERATOR_RELEASE))
     return Observed(
         version=version,
         image_volumes=await _image_volumes(cluster),
@@ -158,10 +154,10 @@ def operator_namespace(webhooks: Iterable[Object]) -> str:
     return OPERATOR_NAMESPACE
 
 
-async def _operator(cluster: Examined, webhooks: Iterable[Object]) -> tuple[Object | None, str]:
-    """The Deployment of the operator, and why it is not known; None without a reason: it does not exist."""
+async def _read(cluster: Examined, kind: Kind, key: Key) -> tuple[Object | None, str]:
+    """An object, and why it is not known; None without a reason: it does not exist."""
     try:
-        return await cluster.get(DEPLOYMENT, (operator_namespace(webhooks), OPERATOR_RELEASE)), ""
+        return await cluster.get(kind, key), ""
     except Unavailable:
         raise
     except (TerminalError, TransientError) as error:

@@ -12,7 +12,17 @@ from stackwright.controllers.infra.clusterapi import CLUSTER, MACHINE, NAME, PAU
 from stackwright.core.conditions import find
 from stackwright.core.openstack.errors import TransientCloudError
 from stackwright.core.plan import Object
-from tests.scenario.capi_world import BASTION, CLUSTERS, IDENTITY, MACHINES, PART, SERVERS, Clusters, killed_everywhere
+from tests.scenario.capi_world import (
+    BASTION,
+    CLUSTERS,
+    IDENTITY,
+    MACHINES,
+    PART,
+    SERVERS,
+    Clusters,
+    killed_everywhere,
+    make_small,
+)
 from tests.scenario.world import NAMESPACE
 
 pytestmark = pytest.mark.looptime
@@ -28,9 +38,8 @@ async def clusters(**spec: Any) -> Clusters:
 
 
 async def made(**spec: Any) -> Clusters:
-    world = await clusters()
-    world.machine(**spec)
-    await world.ready(MACHINES, "m")
+    world = Clusters()
+    await make_small(world, **spec)
     return world
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, NAME
-from tests.scenario.capi_world import IDENTITY, MACHINES, SERVERS, Clusters
+from tests.scenario.capi_world import IDENTITY, MACHINES, SERVERS, Clusters, make_small
 from tests.scenario.pool_world import POOLS
 
 pytestmark = pytest.mark.looptime
@@ -85,10 +85,7 @@ async def test_a_machine_and_its_claim_report_the_limit_of_the_pool() -> None:
 
 async def test_a_detached_address_is_no_longer_reported() -> None:
     world = Clusters()
-    world.make()
-    await world.ready()
-    world.machine()
-    await world.ready(MACHINES, "m")
+    await make_small(world)
     (port,) = [t for t in world.clouds.all("port") if t.name == "m-0"]
     theirs = world.foreigner("floating-ip", floating_ip_address="198.51.100.7", port_id=port.id)
     await world.run(70)

@@ -14,12 +14,23 @@ from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.errors import Reason, TerminalCloudError
 from stackwright.core.openstack.resources import CloudResource
 from stackwright.core.plan import Apply, Delete, Key, Object
-from tests.scenario.capi_world import BASTION, CLUSTERS, IDENTITY, MACHINES, MANAGED, PART, SERVERS, Clusters
+from tests.scenario.capi_world import (
+    BASTION,
+    CLUSTERS,
+    IDENTITY,
+    MACHINES,
+    MANAGED,
+    PART,
+    SERVERS,
+    Clusters,
+    make_small,
+)
 from tests.scenario.pool_world import POOLS, Pools, pools, served
 from tests.scenario.world import World
 
 pytestmark = pytest.mark.looptime
 LET = {"direction": "ingress", "ethertype": "IPv4"}
+WEB = {"name": "web", "direction": "ingress", "protocol": "tcp", "portRangeMin": 80, "portRangeMax": 80}
 POLICY = "HTTP 403: policy"
 
 
@@ -59,8 +70,7 @@ def api_at(world: Clusters) -> str:
 async def manned() -> Clusters:
     """A cluster with a bastion and two control-plane machines; the API's address is at the first."""
     world = Clusters()
-    rule = {"name": "web", "direction": "ingress", "protocol": "tcp", "portRangeMin": 80, "portRangeMax": 80}
-    groups = {**MANAGED["managedSecurityGroups"], "workerNodesSecurityGroupRules": [rule]}
+    groups = {**MANAGED["managedSecurityGroups"], "workerNodesSecurityGroupRules": [WEB]}
     world.make(bastion=BASTION, managedSecurityGroups=groups)
     await world.ready()
     for name in ("m1", "m2"):
@@ -370,10 +380,7 @@ async def test_a_machine_gets_its_id_although_a_change_of_its_server_is_refused(
 
 async def test_a_deleted_machine_leaves_although_a_change_of_its_server_is_refused() -> None:
     world = Clusters()
-    world.make()
-    await world.ready()
-    world.machine()
-    await world.ready(MACHINES, "m")
+    await make_small(world)
     refused = refuse(world, "apply OpenStackServer openstack/m")
     world.machine(identityRef={**IDENTITY, "name": "others"})
     world.delete(MACHINES, "m")
@@ -433,9 +440,8 @@ async def test_the_cause_at_the_api_is_named_while_the_bastion_gets_no_floating_
 
 async def test_a_removed_rule_is_deleted_although_the_bastion_gets_no_floating_ip() -> None:
     world = Clusters()
-    rule = {"name": "web", "direction": "ingress", "protocol": "tcp", "portRangeMin": 80, "portRangeMax": 80}
     groups = MANAGED["managedSecurityGroups"]
-    world.make(managedSecurityGroups={**groups, "workerNodesSecurityGroupRules": [rule]})
+    world.make(managedSecurityGroups={**groups, "workerNodesSecurityGroupRules": [WEB]})
     await world.ready()
     assert any(t.facts.get("port_range_min") == 80 for t in world.clouds.all("security-group-rule"))
     refuse(world, "openstack create floating-ip bastion")

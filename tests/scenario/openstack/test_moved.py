@@ -16,7 +16,7 @@ from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM
 from stackwright.controllers.infra.origin import ORIGIN
 from stackwright.core.objects import OWNER
 from stackwright.core.plan import Object
-from tests.scenario.capi_world import BASTION, CLUSTERS, IDENTITY, MACHINES, PART, SERVERS, Clusters
+from tests.scenario.capi_world import BASTION, CLUSTERS, IDENTITY, MACHINES, PART, SERVERS, Clusters, make_small
 from tests.scenario.pool_world import pools
 from tests.scenario.world import NAMESPACE
 
@@ -44,14 +44,6 @@ async def whole(given: str = "") -> Clusters:
     for name in ("cp", "m"):
         assert world.told(kind=MACHINES, name=name)[0] == "Ready"
     return world
-
-
-async def make_small(world: Clusters) -> None:
-    """A cluster with one machine."""
-    world.make()
-    await world.ready()
-    world.machine()
-    await world.ready(MACHINES, "m")
 
 
 async def make_another(world: Clusters) -> None:

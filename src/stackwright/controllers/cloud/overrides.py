@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from itertools import islice
 from typing import Any
 
-from stackwright.api.errors import NOT_SUPPORTED, name_of
+from stackwright.api.errors import NOT_SUPPORTED, path_text
 from stackwright.api.rules import ERRORS
 from stackwright.api.wording import choices
 from stackwright.cloud.deployment import Charts, OpenStackDeploymentSpec
@@ -88,32 +88,27 @@ def _entries(
 ) -> Iterable[tuple[str, Any]]:
     """Entries with an allowed name; the others are added to `errors`."""
     if not isinstance(value, dict):
-        errors.append(f"{_joined(where)}: takes a mapping of {what}s")
+        errors.append(f"{path_text(where)}: takes a mapping of {what}s")
         return []
     # Each unknown name is compared with all allowed ones, so no more of them than a report shows are checked.
     for name in islice((name for name in value if name not in allowed), max(ERRORS + 1 - len(errors), 0)):
         lacks, synonyms = (name in UNSUPPORTED, PROGRAMS) if what == "service" else (False, {})
         meant = choices(name, sorted(allowed), synonyms)
         problem = f"{NOT_SUPPORTED}; remove it" if lacks else f"unknown {what}; {meant}"
-        errors.append(f"{_joined((*where, name))}: {problem}")
+        errors.append(f"{path_text((*where, name))}: {problem}")
     return [(name, body) for name, body in value.items() if name in allowed]
 
 
 def _values_errors(body: Any, where: Path) -> list[str]:
     if isinstance(body, dict) and not set(body) - {"values"} and isinstance(body.get("values", {}), dict):
         return []
-    return [f"{_joined(where)}: takes only a mapping `values`"]
-
-
-def _joined(path: Path) -> str:
-    """For errors only: it takes time."""
-    return ".".join(map(name_of, path))
+    return [f"{path_text(where)}: takes only a mapping `values`"]
 
 
 def spec_errors(spec: OpenStackDeploymentSpec) -> list[str]:
     """Errors of the whole spec that no schema can detect."""
     wrong = (label for label in spec.nodes if not all(label.partition("::")))
-    errors = [f"{_joined(('spec', 'nodes', label))}: write <label>::<value>" for label in islice(wrong, ERRORS + 1)]
+    errors = [f"{path_text(('spec', 'nodes', label))}: write <label>::<value>" for label in islice(wrong, ERRORS + 1)]
     for part, group in spec.common:
         members = [declared for declared in SERVICES if part in ("charts", declared.group)]
         known = {chart.name for declared in members for chart in declared.charts}

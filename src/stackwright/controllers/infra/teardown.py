@@ -25,7 +25,7 @@ from stackwright.controllers.infra.managed_resources import (
 )
 from stackwright.core.conditions import Condition, Wait, waiting
 from stackwright.core.objects import has_finalizer
-from stackwright.core.openstack.calls import CloudCall, removals_apart
+from stackwright.core.openstack.calls import CloudCall, removes
 from stackwright.core.openstack.resource_types import TYPES, deletion_order
 from stackwright.core.openstack.resources import CloudResource, ProjectView, ResourceKey, mark, marked_by
 from stackwright.core.plan import Action, Finalizer, Plan, Warn, staged
@@ -57,7 +57,9 @@ def tear_down(
     if not found.complete:
         stage = Condition(DELETED, False, found.reason or "Deleting", found.wait, found.waits_for)
         stage = _held(stage, out or _way_out(False)) if stage.blocked else stage
-        return deletion_plan(stage, _status(seen, record, written(found.record)), removals_apart(DELETED, found.calls))
+        # Deletions apart: the record keeps a resource until it is gone.
+        calls = tuple(replace(call, stage=DELETED) if removes(call) else call for call in found.calls)
+        return deletion_plan(stage, _status(seen, record, written(found.record)), calls)
     left = ", ".join(f"{thing.what} {thing.id}" for thing in found.copies)
     text = f"Left in the cloud, because they have our mark but may belong to another client: {left}"
     warning = (Warn(seen.obj, "LeftBehind", text),) if left else ()

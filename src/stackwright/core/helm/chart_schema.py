@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from stackwright.api.errors import name_of, repeatable, shown
+from stackwright.api.errors import path_text, repeatable, shown
 from stackwright.api.wording import BOOL, EMPTY, FLOAT, INT, LIST, MAPPING, TEXT, choices, meant
 
 Schema = Mapping[str, Any]
@@ -35,7 +35,7 @@ def value_errors(schema: Schema, value: Any, where: str, *, whole: bool = False)
 
     whole  the value is complete: required fields must be set, and nothing is removed
     """
-    return (_text(where, *found) for found in _errors(schema, value, (), whole))
+    return (_error(path_text(path, where), *found) for path, *found in _errors(schema, value, (), whole))
 
 
 def _errors(schema: Schema, value: Any, path: Path, whole: bool) -> Iterator[tuple[Path, str, Any]]:
@@ -73,13 +73,6 @@ def _fields(schema: Schema, value: Mapping[str, Any], path: Path, whole: bool) -
             if "propertyNames" in schema:
                 yield from _errors({"type": "string", **schema["propertyNames"]}, name, here, True)
             yield from _errors(others if isinstance(others, Mapping) else {}, child, here, whole)
-
-
-def _text(where: str, path: Path, problem: str, value: Any) -> str:
-    """An error. Names are checked for secrets here, for errors only, because this takes time."""
-    for part in path:
-        where += f"[{part}]" if isinstance(part, int) else f".{name_of(part)}"
-    return _error(where, problem, value)
 
 
 def _pattern(value: Any, pattern: str) -> str:

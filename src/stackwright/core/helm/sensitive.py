@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from stackwright.api.errors import name_of
+from stackwright.api.errors import name_of, path_text
 from stackwright.api.fields.lines import OPTION
 from stackwright.api.fields.naming import OBJECT, SECRET_KEY
 
@@ -36,14 +36,14 @@ def cut(values: Mapping[str, Any], conf_file: str | None) -> tuple[dict[str, Any
             if conf_file is None or len(path) != 4 or path[:2] != ("conf", conf_file):
                 allowed = f"allowed at conf.{conf_file}.<SECTION>.<option> only"
                 rule = allowed if conf_file else "not allowed in values of this chart"
-                raise Misplaced(f"{'.'.join(map(name_of, path))}: value_from is {rule}")
+                raise Misplaced(f"{path_text(path)}: value_from is {rule}")
             for name in path[2:]:
                 if not OPTION.matches(name):
                     raise ValueError(f"conf.{conf_file}: {name_of(name)} {OPTION.message}")
             try:
                 sections.setdefault(path[2], {})[path[3]] = _reference(node)
             except ValueError as error:
-                raise ValueError(f"{'.'.join(map(name_of, path))}{error}") from None
+                raise ValueError(f"{path_text(path)}{error}") from None
             return None
         walked = {key: walk(value, (*path, str(key))) for key, value in node.items()}
         return {key: value for key, value in walked.items() if value is not None or node[key] is None}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 from stackwright.core.openstack.resources import CloudRef, ResourceKey
@@ -63,11 +63,6 @@ def limit_deletions(actions: Iterable[A]) -> tuple[A, ...]:
     """At most REMOVALS deletions per plan: the remote cloud controls how many marked resources it reports."""
     removals = itertools.count()
     return tuple(each for each in actions if not removes(each) or next(removals) < REMOVALS)
-
-
-def removals_apart(stage: str, calls: Iterable[CloudCall]) -> tuple[CloudCall, ...]:
-    """The calls, deletions with this stage: the record keeps a resource until it is gone."""
-    return tuple(replace(call, stage=stage) if removes(call) else call for call in calls)
 
 
 def removes(action: Action) -> bool:
