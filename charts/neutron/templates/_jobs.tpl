@@ -9,7 +9,6 @@ containers:
     image: neutron_db_sync
     command: [python3, /opt/stackwright/migrate.py, /etc/neutron/neutron.conf.d, neutron-db-manage, --config-file, /etc/neutron/neutron.conf, --config-file, /etc/neutron/plugins/ml2/ml2_conf.ini, --config-dir, /etc/neutron/neutron.conf.d, upgrade, heads]
     volumeMounts:
-      - {name: bin, mountPath: /opt/stackwright, readOnly: true}
       {{- include "neutron.server_mounts" . | nindent 6 }}
 volumes:
   {{- include "neutron.server_volumes" . | nindent 2 }}
