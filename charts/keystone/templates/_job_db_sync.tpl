@@ -9,7 +9,7 @@ restartPolicy: OnFailure
 initContainers:
   - name: db-sync
     image: keystone_db_sync
-    command: [python3, /opt/stackwright/migrate.py, /etc/keystone/keystone.conf.d, keystone-manage, db_sync]
+    command: [python3, /opt/stackwright/migrate.py, /etc/keystone/keystone.conf.d, database, keystone-manage, db_sync]
     volumeMounts:
       - {name: bin, mountPath: /opt/stackwright, readOnly: true}
       {{- include "keystone.mounts" . | nindent 6 }}

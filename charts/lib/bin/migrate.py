@@ -2,33 +2,46 @@
 
 MariaDB commits each CREATE and ALTER TABLE at once. A migration that is killed after one of them, and before its
 version is recorded, fails when it is repeated. A table of ours marks a database that was empty when its migration
-began, until the migration ends. Nothing but migrations has written to a marked database, so its other tables can be
-dropped. A database that contains tables without the mark belongs to a user, and is only migrated.
+began, until the migration ends. APIs wait until the mark is gone. If the migration of a marked database that contains
+tables fails, they are dropped and it begins again; if it succeeds, nothing was missing. A database that contains tables
+without the mark belongs to a user, and is only migrated.
 
-As a program: migrate.py <folder of configuration files> <command> <arguments of the command>…
+As a program: migrate.py <folder of configuration files> <section with the connection> <command> <its arguments>…
 """
 
+import os
 import runpy
 import shutil
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pymysql
 import schema
+from schema import MARK
 
-MARK = "stackwright_first_migration"
 PATIENCE = 5  # seconds; shorter than the timeout of a read
 
 
 @contextmanager
 def marked(url: str) -> Iterator[bool]:
-    """Whether the migration in this context is the first one. Its exception leaves the mark."""
+    """Whether the migration in this context is the first one. The process begins again if remains prevent it."""
     with schema.connect(url) as server, server.cursor() as cursor:
         _lock(cursor)
-        first = _begin(cursor)
-        yield first
+        tables = _tables(cursor)
+        first = not tables or MARK in tables
+        if not tables:
+            cursor.execute(f"CREATE TABLE {MARK} (id INTEGER PRIMARY KEY)")
+        try:
+            yield first
+        except BaseException as error:
+            if not first or tables <= {MARK}:
+                raise
+            print(f"The first migration was interrupted, and cannot be continued ({error!r})", flush=True)
+            _drop(cursor)
+            os.execv(sys.executable, sys.orig_argv)
         if first:
             cursor.execute(f"DROP TABLE {MARK}")
 
@@ -41,28 +54,27 @@ def _lock(cursor: pymysql.cursors.Cursor) -> None:
         if taken:
             return
         print("Waiting for another process that migrates the database", flush=True)
+        time.sleep(1)
 
 
-def _begin(cursor: pymysql.cursors.Cursor) -> bool:
+def _tables(cursor: pymysql.cursors.Cursor) -> set[str]:
     cursor.execute("SHOW FULL TABLES WHERE Table_type = 'BASE TABLE'")
-    tables = {row[0] for row in cursor.fetchall()}
-    if not tables:
-        cursor.execute(f"CREATE TABLE {MARK} (id INTEGER PRIMARY KEY)")
-        return True
-    if MARK not in tables:
-        return False
-    if incomplete := sorted(tables - {MARK}):
-        print(f"The first migration was interrupted: dropping its {len(incomplete)} tables", flush=True)
-        cursor.execute("SET FOREIGN_KEY_CHECKS = 0")
-        cursor.execute("DROP TABLE " + ", ".join(f"`{name}`" for name in incomplete))
-    return True
+    return {row[0] for row in cursor.fetchall()}
 
 
-def main(snippets: str, *command: str) -> None:
+def _drop(cursor: pymysql.cursors.Cursor) -> None:
+    """Drops all tables but the mark."""
+    remains = sorted(_tables(cursor) - {MARK})
+    print(f"Dropping its {len(remains)} tables", flush=True)
+    cursor.execute("SET FOREIGN_KEY_CHECKS = 0")
+    cursor.execute("DROP TABLE " + ", ".join(f"`{name}`" for name in remains))
+
+
+def main(snippets: str, section: str, *command: str) -> None:
     program = shutil.which(command[0])
     if not program:
         sys.exit(f"{command[0]}: not found")
-    with marked(schema.connection_of(Path(snippets))):
+    with marked(schema.connection_of(Path(snippets), section)):
         sys.argv = list(command)
         try:
             runpy.run_path(program, run_name="__main__")

@@ -6,6 +6,7 @@ import importlib.util
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,10 +18,16 @@ from support.paths import ROOT
 SCRIPT = ROOT / "charts/lib/bin/migrate.py"
 SERVICES = ("keystone", "glance", "placement", "nova", "neutron", "cinder")
 MARK = "stackwright_first_migration"
+VERSION = "alembic_version"
+WHOLE = {"networks", "ports", VERSION}
 
 
 class Killed(BaseException):
     """What no program handles."""
+
+
+class Again(BaseException):
+    """The process replaced itself."""
 
 
 class Server:
@@ -97,6 +104,15 @@ class Client:
         return Cursor()
 
 
+def pymysql() -> ModuleType:
+    """The names of the library that scripts mention when they are loaded."""
+    made = ModuleType("pymysql")
+    made.cursors = ModuleType("cursors")  # type: ignore[attr-defined]
+    made.cursors.Cursor = object
+    made.Connection = made.MySQLError = Exception  # type: ignore[attr-defined]
+    return made
+
+
 @pytest.fixture
 def server() -> Server:
     return Server()
@@ -105,64 +121,92 @@ def server() -> Server:
 @pytest.fixture
 def migrate(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """The script, whose connections lead to the server."""
-    schema, pymysql = ModuleType("schema"), ModuleType("pymysql")
+    schema = ModuleType("schema")
+    schema.MARK = MARK  # type: ignore[attr-defined]
     schema.connect = lambda url: Client(server)  # type: ignore[attr-defined]
-    schema.connection_of = lambda snippets: f"of {snippets}"  # type: ignore[attr-defined]
-    pymysql.cursors = ModuleType("cursors")  # type: ignore[attr-defined]
-    pymysql.cursors.Cursor = object
-    for name, module in (("schema", schema), ("pymysql", pymysql)):
+    schema.connection_of = lambda snippets, section: f"{section} of {snippets}"  # type: ignore[attr-defined]
+    for name, module in (("schema", schema), ("pymysql", pymysql())):
         monkeypatch.setitem(sys.modules, name, module)
     spec = importlib.util.spec_from_file_location("migrate", SCRIPT)
     assert spec and spec.loader
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
+
+    def execv(program: str, arguments: list[str]) -> None:
+        assert (program, arguments) == (sys.executable, sys.orig_argv)
+        raise Again
+
+    monkeypatch.setattr(script.os, "execv", execv)
+    monkeypatch.setattr(script.time, "sleep", lambda seconds: None)
     yield script
 
 
-def run(migrate: Any, server: Server, tables: tuple[str, ...] = ("networks", "ports")) -> bool:
-    """A migration that creates the tables. Returns whether it was the first one."""
+def run(migrate: Any, server: Server) -> bool:
+    """A migration, which records its version last. Returns whether it was the first one."""
     with migrate.marked("mysql+pymysql://…") as first:
-        for name in tables:
-            server.run(server.holder, f"CREATE TABLE {name} (id INTEGER)")
+        if VERSION not in server.tables:
+            for name in ("networks", "ports", VERSION):
+                server.run(server.holder, f"CREATE TABLE {name} (id INTEGER)")
     return bool(first)
+
+
+def until_done(migrate: Any, server: Server) -> bool:
+    """The same in a process that may begin again once."""
+    try:
+        return run(migrate, server)
+    except Again:
+        return run(migrate, server)
 
 
 def test_complete_migration_leaves_no_mark(migrate: Any, server: Server) -> None:
     assert run(migrate, server)
-    assert server.tables == {"networks", "ports"}
+    assert server.tables == WHOLE
 
 
-@pytest.mark.parametrize("killed_after", range(7))
+@pytest.mark.parametrize("killed_after", range(8))
 def test_killed_first_migration_starts_again_at_any_point(migrate: Any, server: Server, killed_after: int) -> None:
     server.statements_left = killed_after
-    try:
+    with suppress(Killed):
         run(migrate, server)
-    except Killed:
-        server.statements_left = -1
-        assert run(migrate, server)
-    assert server.tables == {"networks", "ports"}
-
-
-def test_kill_during_the_second_attempt(migrate: Any, server: Server) -> None:
-    for killed_after in (4, 3, 4, 4):
-        server.statements_left = killed_after
-        with pytest.raises(Killed):
-            run(migrate, server)
     server.statements_left = -1
+    until_done(migrate, server)
+    assert server.tables == WHOLE
+
+
+@pytest.mark.parametrize("killed_after", range(6))
+def test_kill_during_the_second_attempt(migrate: Any, server: Server, killed_after: int) -> None:
+    server.tables = {MARK, "networks"}
+    server.statements_left = killed_after
+    with pytest.raises((Killed, Again)):
+        run(migrate, server)
+    server.statements_left = -1
+    assert until_done(migrate, server)
+    assert server.tables == WHOLE
+
+
+def test_complete_database_keeps_its_rows_although_its_mark_was_not_removed(migrate: Any, server: Server) -> None:
+    """For instance, after the failover of MariaDB in the last moment, or a restored dump."""
+    server.tables = {MARK, "rows", *WHOLE}
     assert run(migrate, server)
-    assert server.tables == {"networks", "ports"}
+    assert server.tables == {"rows", *WHOLE}
+
+
+def test_first_migration_that_fails_on_an_empty_database_is_an_error(migrate: Any, server: Server) -> None:
+    for _ in range(2):
+        with pytest.raises(ValueError, match="out of disk"), migrate.marked("mysql+pymysql://…"):
+            raise ValueError("out of disk")
+        assert server.tables == {MARK}
 
 
 def test_tables_of_a_user_are_never_dropped(migrate: Any, server: Server) -> None:
-    server.tables = {"alembic_version", "networks"}
-    assert not run(migrate, server, ("ports",))
-    assert server.tables == {"alembic_version", "networks", "ports"}
-    server.statements_left = 2  # lock, tables; the migration itself is killed
-    with pytest.raises(Killed):
-        run(migrate, server, ("routers",))
-    server.statements_left = -1
-    assert not run(migrate, server, ("routers",))
-    assert server.tables == {"alembic_version", "networks", "ports", "routers"}
+    server.tables = {"networks"}
+    for _ in range(2):
+        with pytest.raises(AssertionError, match="already exists"):
+            run(migrate, server)
+        assert server.tables == {"networks"}
+    server.tables = {VERSION, "networks"}
+    assert not run(migrate, server)
+    assert server.tables == {VERSION, "networks"}
 
 
 def test_second_process_waits(migrate: Any, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
@@ -181,16 +225,46 @@ def test_program_ends_with_the_code_of_its_command(
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(sys, "argv", sys.argv)
     if code == "0":
-        migrate.main("/etc/neutron/neutron.conf.d", "neutron-db-manage", code)
+        migrate.main("/etc/neutron/neutron.conf.d", "database", "neutron-db-manage", code)
     else:
         with pytest.raises(SystemExit, match=code):
-            migrate.main("/etc/neutron/neutron.conf.d", "neutron-db-manage", code)
+            migrate.main("/etc/neutron/neutron.conf.d", "database", "neutron-db-manage", code)
     assert server.tables == tables
 
 
 def test_missing_command_is_named(migrate: Any) -> None:
     with pytest.raises(SystemExit, match="neutron-db-manage: not found"):
-        migrate.main("/etc/neutron/neutron.conf.d", "neutron-db-manage")
+        migrate.main("/etc/neutron/neutron.conf.d", "database", "neutron-db-manage")
+
+
+def test_no_version_is_known_while_the_database_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise an API could write rows that a repeated migration drops."""
+    spec = importlib.util.spec_from_file_location("schema", ROOT / "charts/lib/bin/schema.py")
+    assert spec
+    assert spec.loader
+    monkeypatch.setitem(sys.modules, "pymysql", pymysql())
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+
+    class Cursor:
+        def __init__(self, *tables: str) -> None:
+            self.tables = tables
+
+        def execute(self, statement: str, arguments: tuple[str, ...] = ()) -> int:
+            return len({*arguments} & {*self.tables})
+
+        def fetchall(self) -> list[tuple[str]]:
+            return [("head",)]
+
+    assert script.MARK == MARK
+    assert script.versions(Cursor(VERSION)) == {"head"}
+    assert script.versions(Cursor(VERSION, MARK)) == set()
+
+
+@pytest.mark.parametrize("chart", ["placement", "cinder", "nova", "neutron"])
+def test_apis_ask_for_the_version_in_that_way(chart: str) -> None:
+    scripts = [path.read_text() for path in (ROOT / "charts" / chart / "bin").iterdir() if path.name != "schema.py"]
+    assert any("schema.versions(cursor)" in text for text in scripts)
 
 
 @pytest.mark.parametrize("service", SERVICES)
@@ -203,4 +277,5 @@ def test_each_database_is_migrated_by_it(service: str) -> None:
         assert "/opt/stackwright/db-sync.py" in job.read_text()
         assert "migrate.marked(" in script.read_text()
     else:
-        assert f"/opt/stackwright/migrate.py, /etc/{service}/{service}.conf.d, {service}-" in job.read_text()
+        section = "placement_database" if service == "placement" else "database"
+        assert f"/opt/stackwright/migrate.py, /etc/{service}/{service}.conf.d, {section}, {service}-" in job.read_text()

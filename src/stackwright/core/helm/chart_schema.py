@@ -37,9 +37,15 @@ def value_errors(schema: Schema, value: Any, where: str, *, whole: bool = False)
     """
     above = re.split(r"[.\[\]]+", where.rstrip("]"))
     return (
-        _error(path_text(path, where), problem, found, repeatable([*above, *path], found))
+        _error(path_text(path, where), problem, found, _is_repeatable(above, path, found))
         for path, problem, found in _errors(schema, value, (), whole)
     )
+
+
+def _is_repeatable(above: list[str], path: Path, value: Any) -> bool:
+    """Whether an error may quote a value, judged by each name in its path as a whole and by its parts between dots."""
+    parts = [part for name in path if isinstance(name, str) for part in name.split(".")]
+    return repeatable([*above, *path], value) and repeatable([*above, *parts], value)
 
 
 def _errors(schema: Schema, value: Any, path: Path, whole: bool) -> Iterator[tuple[Path, str, Any]]:

@@ -43,12 +43,21 @@ class ReviewProcess:
     def __init__(self, settings: Settings, command: Sequence[str] = COMMAND) -> None:
         self._settings, self._command = settings, command
         self._process: Process | None = None
+        self._closed = False
 
     async def start(self) -> None:
-        """Start the process if it does not run. Raises OSError."""
-        if self._process is None:
-            self._process = await asyncio.create_subprocess_exec(*self._command, stdin=PIPE, stdout=PIPE)
-            await _send(self._process, pickle.dumps(self._settings))
+        """Start the process if it does not run. Raises OSError; TimeoutError if it reads nothing."""
+        if self._closed or (self._process and self._process.returncode is None):
+            return
+        await self._stop()
+        process = await asyncio.create_subprocess_exec(*self._command, stdin=PIPE, stdout=PIPE)
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await _send(process, pickle.dumps(self._settings))
+        except BaseException:
+            await _end(process)
+            raise
+        self._process = process
 
     async def review(self, body: bytearray) -> Review:
         try:
@@ -58,29 +67,34 @@ class ReviewProcess:
         except (asyncio.IncompleteReadError, ConnectionError, TimeoutError):
             return await self._replaced(len(body))
         except BaseException:  # the response of a cancelled review must not be taken for that of the next one
-            await self.close()
+            await self._stop()
             raise
         if found.fault:
             faults.record("admission", found.fault, found.frames, kind=found.kind)
         return found
 
     async def close(self) -> None:
-        """End the process."""
+        """End the process, for good."""
+        self._closed = True
+        await self._stop()
+
+    async def _stop(self) -> int | None:
+        """End the process, and return its exit code; the next review starts another one."""
         ended, self._process = self._process, None
-        if ended:
-            await _end(ended)
+        return await _end(ended) if ended else None
 
     async def _reviewed(self, body: bytearray) -> Review:
-        assert self._process and self._process.stdout
+        if self._process is None or self._process.stdout is None:
+            raise ConnectionError("the server ends")
         await _send(self._process, body)
         head = await self._process.stdout.readexactly(SIZE.size)
         return Review(**json.loads(await self._process.stdout.readexactly(SIZE.unpack(head)[0])))
 
     async def _replaced(self, size: int) -> Review:
         """The response to a request whose process ended, and a new process."""
-        ended, self._process = self._process, None
-        code = await _end(ended) if ended else None
-        await self.start()
+        code = await self._stop()
+        with suppress(TimeoutError, ConnectionError):
+            await self.start()
         log.warning("a review ended its process", exit_code=code, bytes=size)
         if code in (-signal.SIGPROF, OUT_OF_MEMORY):
             return Review(413, EXPENSIVE)

@@ -88,9 +88,27 @@ async def test_process_that_hangs_or_ends_is_replaced(monkeypatch: pytest.Monkey
         monkeypatch.setattr(process, "PATIENCE", 0.5)
         assert (await reviewer.review(body("hangs"))).status == 503
         monkeypatch.undo()
-        os.kill(pid(reviewer), signal.SIGKILL)
-        assert (await reviewer.review(body("third"))).status == 503
-        assert (await reviewer.review(body("fourth"))).status == 200
+        number = pid(reviewer)
+        os.kill(number, signal.SIGKILL)
+        await until(lambda: reviewer._process is not None and reviewer._process.returncode is not None)
+        assert (await reviewer.review(body("third"))).status == 200, "its process ended before the request"
+
+
+async def test_process_that_never_reads_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "PATIENCE", 0.5)
+    made = ReviewProcess(Settings(images={"x": "y" * 200_000}), (sys.executable, "-c", "import time; time.sleep(600)"))
+    assert (await made.review(body("first"))).status == 503
+    await made.close()
+
+
+async def test_review_after_the_end_starts_no_process() -> None:
+    async with reviewing() as reviewer:
+        task = asyncio.create_task(reviewer.review(body("hangs")))
+        await asyncio.sleep(0.3)
+        await reviewer.close()
+        assert (await task).status == 503
+        assert reviewer._process is None
+        assert (await reviewer.review(body("next"))).status == 503
 
 
 async def test_processor_time_of_earlier_reviews_does_not_count() -> None:
