@@ -110,7 +110,7 @@ class Migration:
     def _redirect(self, name: str) -> str:
         """Creates a copy of the Secret that names the other server, and returns the copy's name."""
         copy = f"torn-{name}"
-        changed, count = re.subn(r"@[^/]+/", f"@{SERVER}/", self.cloud.secret(name, "database.conf"))
+        changed, count = re.subn(r"@[^/]+/", f"@{SERVER}:3306/", self.cloud.secret(name, "database.conf"))
         assert count == 1, "one URL"
         metadata = {"name": copy, "namespace": self.cloud.namespace}
         self.cloud.apply(
