@@ -101,6 +101,8 @@ class Migration:
         labels = f"application={service},component=db-sync"
         (job,) = cloud.get("jobs", "-n", cloud.namespace, "-l", labels)["items"]
         self.spec = job["spec"]["template"]["spec"]
+        # Keystone's Job also creates the administrator, and its caches are those of the cloud.
+        self.spec["containers"] = self.spec.pop("initContainers", None) or self.spec["containers"]
         self.secrets: list[str] = []
         for volume in self.spec["volumes"]:
             for source in volume.get("projected", {}).get("sources", []):
