@@ -30,11 +30,11 @@ def main(check: Check | None = None) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the operator, which then closes the pipe
     requests, responses = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # other output must not mix with the responses
-    settings: Settings = pickle.loads(_message(requests))  # noqa: S301 - from the operator
+    settings: Settings = pickle.loads(_message(requests) or b"")  # noqa: S301 - from the operator
     gc.freeze()
     most = _data() + MEMORY
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
-    while body := _message(requests):
+    while (body := _message(requests)) is not None:
         signal.setitimer(signal.ITIMER_PROF, PROCESSOR)  # its signal ends the process
         try:
             found = review(body, check or partial(errors_of, settings=settings))
@@ -46,10 +46,10 @@ def main(check: Check | None = None) -> None:
         responses.flush()
 
 
-def _message(source: BinaryIO) -> bytes:
-    """Empty at the end of the operator."""
+def _message(source: BinaryIO) -> bytes | None:
+    """None at the end of the operator."""
     head = source.read(SIZE.size)
-    return source.read(SIZE.unpack(head)[0]) if len(head) == SIZE.size else b""
+    return source.read(SIZE.unpack(head)[0]) if len(head) == SIZE.size else None
 
 
 def _data() -> int:

@@ -12,6 +12,10 @@ from glance.cmd import manage
 
 sys.argv = ["glance-manage", "db_sync"]
 with migrate.marked(schema.connection_of(Path("/etc/glance/glance.conf.d"))):
-    if failed := manage.main():
+    try:
+        failed = manage.main()
+    except SystemExit as end:  # also if there is nothing to do
+        failed = end.code
+    if failed:
         sys.exit(failed)
 manage.DbCommands().load_metadefs()

@@ -1,15 +1,14 @@
 """Runs a migration of a database so that an interrupted first one starts again, with an empty database.
 
 MariaDB commits each CREATE and ALTER TABLE at once. A migration that is killed after one of them, and before its
-version is recorded, fails when it is repeated. A table of ours marks a database that was empty when its migration
-began, until the migration ends. APIs wait until the mark is gone. If the migration of a marked database that contains
-tables fails, they are dropped and it begins again; if it succeeds, nothing was missing. A database that contains tables
+version is recorded, fails when it is repeated, or skips what is missing. A table of ours marks a database that was
+empty when its migration began, until the migration ends; APIs wait until the mark is gone. Tables of a marked database
+are dropped before a migration, unless they contain more rows than migrations insert. A database that contains tables
 without the mark belongs to a user, and is only migrated.
 
 As a program: migrate.py <folder of configuration files> <section with the connection> <command> <its arguments>…
 """
 
-import os
 import runpy
 import shutil
 import sys
@@ -23,27 +22,34 @@ import schema
 from schema import MARK
 
 PATIENCE = 5  # seconds; shorter than the timeout of a read
+ROWS = 100  # in all tables; migrations of an empty database insert some ten rows
+ATTEMPTS = 60  # to remove the mark, one each second
 
 
 @contextmanager
 def marked(url: str) -> Iterator[bool]:
-    """Whether the migration in this context is the first one. The process begins again if remains prevent it."""
+    """Whether the migration in this context is the first one. An exception, but for a successful exit, keeps the mark.
+
+    Raises SystemExit if an incomplete database contains data.
+    """
     with schema.connect(url) as server, server.cursor() as cursor:
         _lock(cursor)
         tables = _tables(cursor)
         first = not tables or MARK in tables
         if not tables:
             cursor.execute(f"CREATE TABLE {MARK} (id INTEGER PRIMARY KEY)")
+        elif first:
+            _empty(cursor, sorted(tables - {MARK}))
+        is_done = False
         try:
             yield first
-        except BaseException as error:
-            if not first or tables <= {MARK}:
-                raise
-            print(f"The first migration was interrupted, and cannot be continued ({error!r})", flush=True)
-            _drop(cursor)
-            os.execv(sys.executable, sys.orig_argv)
-        if first:
-            cursor.execute(f"DROP TABLE {MARK}")
+            is_done = True
+        except SystemExit as end:
+            is_done = not end.code
+            raise
+        finally:
+            if first and is_done:
+                _remove_mark(url)
 
 
 def _lock(cursor: pymysql.cursors.Cursor) -> None:
@@ -62,12 +68,32 @@ def _tables(cursor: pymysql.cursors.Cursor) -> set[str]:
     return {row[0] for row in cursor.fetchall()}
 
 
-def _drop(cursor: pymysql.cursors.Cursor) -> None:
-    """Drops all tables but the mark."""
-    remains = sorted(_tables(cursor) - {MARK})
-    print(f"Dropping its {len(remains)} tables", flush=True)
-    cursor.execute("SET FOREIGN_KEY_CHECKS = 0")
-    cursor.execute("DROP TABLE " + ", ".join(f"`{name}`" for name in remains))
+def _empty(cursor: pymysql.cursors.Cursor, remains: list[str]) -> None:
+    """Drops the tables that an interrupted migration left. A dump that was restored meanwhile has more rows."""
+    rows = 0
+    for name in remains:
+        cursor.execute(f"SELECT COUNT(*) FROM `{name}`")
+        rows += cursor.fetchone()[0]
+    if rows > ROWS:
+        sys.exit(f"The first migration has not ended, but there are {rows} rows: drop table {MARK} to keep them")
+    if remains:
+        print(f"The first migration was interrupted: dropping its {len(remains)} tables", flush=True)
+        cursor.execute("SET FOREIGN_KEY_CHECKS = 0")
+        cursor.execute("DROP TABLE " + ", ".join(f"`{name}`" for name in remains))
+
+
+def _remove_mark(url: str) -> None:
+    """Over a new connection, because the first one may be lost since a failover. Nova copies each table as shadow_…"""
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            with schema.connect(url) as server, server.cursor() as cursor:
+                cursor.execute(f"DROP TABLE IF EXISTS shadow_{MARK}, {MARK}")
+                return
+        except pymysql.MySQLError as error:
+            if attempt == ATTEMPTS:
+                raise
+            print(f"The mark of the first migration is not removed yet: {error}", flush=True)
+            time.sleep(1)
 
 
 def main(snippets: str, section: str, *command: str) -> None:
@@ -76,11 +102,7 @@ def main(snippets: str, section: str, *command: str) -> None:
         sys.exit(f"{command[0]}: not found")
     with marked(schema.connection_of(Path(snippets), section)):
         sys.argv = list(command)
-        try:
-            runpy.run_path(program, run_name="__main__")
-        except SystemExit as end:
-            if end.code:
-                raise
+        runpy.run_path(program, run_name="__main__")
 
 
 if __name__ == "__main__":

@@ -35,8 +35,8 @@ def _reachable(option: str, remotes: str) -> str:
                 address = socket.getaddrinfo(name.strip("[]"), int(port), type=socket.SOCK_STREAM)[0][4][0]
                 found.append(f"{protocol}:[{address}]:{port}" if ":" in address else f"{protocol}:{address}:{port}")
                 socket.create_connection((address, int(port)), PATIENCE).close()
-            except OSError as error:
-                problems.append(f"{name}:{port}: {error.strerror or error}")
+            except (OSError, ValueError) as error:
+                problems.append(f"{name}:{port}: {getattr(error, 'strerror', None) or error}")
         if len(problems) < len(remotes.split(",")):
             return ",".join(found)
         if (said_now := "; ".join(problems)) != said:

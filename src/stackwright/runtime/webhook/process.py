@@ -58,6 +58,8 @@ class ReviewProcess:
             await _end(process)
             raise
         self._process = process
+        if self._closed:
+            await self._stop()
 
     async def review(self, body: bytearray) -> Review:
         try:
@@ -93,7 +95,7 @@ class ReviewProcess:
     async def _replaced(self, size: int) -> Review:
         """The response to a request whose process ended, and a new process."""
         code = await self._stop()
-        with suppress(TimeoutError, ConnectionError):
+        with suppress(TimeoutError, OSError):  # the next review tries it again
             await self.start()
         log.warning("a review ended its process", exit_code=code, bytes=size)
         if code in (-signal.SIGPROF, OUT_OF_MEMORY):

@@ -52,7 +52,7 @@ def test_without_ovn_nothing_is_set(ovn: ModuleType, tmp_path: Path) -> None:
 
 
 def test_one_of_three_is_enough(ovn: ModuleType, tmp_path: Path, database: int) -> None:
-    remotes = f"tcp:127.0.0.1:1,tcp:127.0.0.1:{database},tcp:gone.invalid:6641"
+    remotes = f"tcp:127.0.0.1:1,tcp:127.0.0.1:{database},tcp:gone.invalid:6641,tcp:localhost"
     found = ovn.variables(conf(tmp_path, ovn_nb_connection=remotes))
     assert found == {"OS_OVN__OVN_NB_CONNECTION": f"tcp:127.0.0.1:1,tcp:127.0.0.1:{database}"}
 

@@ -101,6 +101,22 @@ async def test_process_that_never_reads_is_replaced(monkeypatch: pytest.MonkeyPa
     await made.close()
 
 
+async def test_empty_request_is_rejected_and_ends_no_process() -> None:
+    async with reviewing() as reviewer:
+        number = pid(reviewer)
+        assert (await reviewer.review(bytearray())).status == 400
+        assert pid(reviewer) == number
+
+
+async def test_end_during_a_start_leaves_no_process() -> None:
+    made = ReviewProcess(Settings(), (sys.executable, "-c", SCRIPT))
+    task = asyncio.create_task(made.start())
+    await asyncio.sleep(0)
+    await made.close()
+    await task
+    assert made._process is None
+
+
 async def test_review_after_the_end_starts_no_process() -> None:
     async with reviewing() as reviewer:
         task = asyncio.create_task(reviewer.review(body("hangs")))
