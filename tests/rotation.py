@@ -35,7 +35,7 @@ SLOW = (
     "tests/unit/adapters/helm/test_records_trusted.py",
     "tests/unit/api/test_reference_fields.py",
     "tests/unit/api/test_secrecy_speed.py",
-    "tests/unit/charts/test_mariadb_bootstrap.py",
+    "tests/unit/charts/mariadb/test_bootstrap.py",
     "tests/unit/cli/change/test_crds.py",
     "tests/unit/cli/test_unreachable.py",
     "tests/unit/controllers/cloud/test_whole_specs.py",

@@ -36,8 +36,8 @@ TESTS = ["tests/unit"]
 LEFT_OUT = (
     "test_layers.py", "test_sources.py", "docs/test_docs.py", "cli/test_cluster.py",
     "runtime/webhook/test_certificate.py", "local/image/test_images.py", "local/image/test_recipes.py",
-    "charts/test_mariadb_start.py",
-    "charts/test_mariadb_bootstrap.py", "charts/test_libvirt_confine.py", "controllers/cloud/test_whole_specs.py",
+    "charts/mariadb/test_start.py",
+    "charts/mariadb/test_bootstrap.py", "charts/test_libvirt_confine.py", "controllers/cloud/test_whole_specs.py",
     "api/test_reference_fields.py", "adapters/helm", "smoke",
 )  # fmt: skip
 # Exit codes of pytest and mutmut. Any other counts as not noticed, because it does not show that a test failed.

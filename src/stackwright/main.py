@@ -185,9 +185,9 @@ async def operate(options: Options, evicted: Callable[[], None] = lambda: None) 
     It reconciles and writes while it holds the Lease, and answers API servers before, too. Raises TerminalError if it
     lost the Lease, or may not use it.
     """
-    from stackwright.admission.validate import errors_of
     from stackwright.runtime.webhook.admission import Admission
     from stackwright.runtime.webhook.certificate import Certificate
+    from stackwright.runtime.webhook.process import ReviewProcess
 
     logs.configure(options.log_level)
     may = WriteFence()
@@ -211,7 +211,7 @@ async def operate(options: Options, evicted: Callable[[], None] = lambda: None) 
         if options.pod:
             beside.append(_until_evicted(cluster, (options.namespace, options.pod), evicted))
         if options.webhook_port:
-            admission = Admission(partial(errors_of, settings=settings(options)), certificate.context)
+            admission = Admission(ReviewProcess(settings(options)), certificate.context)
             beside += [certificate.keep(), admission.serve(options.webhook_port)]
 
         async def lead() -> None:

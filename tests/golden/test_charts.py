@@ -298,6 +298,22 @@ def test_services_reach_a_named_port_of_their_pods(case: Path) -> None:
         assert {port["targetPort"] for port in service["spec"].get("ports", ())} <= ports
 
 
+@each_case
+def test_each_container_mounts_existing_volumes_at_different_paths(case: Path) -> None:
+    """The API server rejects a pod that mounts two volumes at one path, or an unknown one."""
+    for item in objects(case):
+        if item["kind"] not in WORKLOADS:
+            continue
+        spec = item["spec"]["template"]["spec"]
+        volumes = {each["name"] for each in spec.get("volumes", ())}
+        volumes |= {each["metadata"]["name"] for each in item["spec"].get("volumeClaimTemplates", ())}
+        for container in [*spec.get("initContainers", ()), *spec["containers"]]:
+            mounts = container.get("volumeMounts", ())
+            paths = [each["mountPath"] for each in mounts]
+            assert len(paths) == len(set(paths)), f"{item['metadata']['name']}/{container['name']}: {paths}"
+            assert {each["name"] for each in mounts} <= volumes, f"{item['metadata']['name']}/{container['name']}"
+
+
 def pods_behind_services() -> dict[str, dict]:
     """Name → spec of each Deployment whose pods a Service with its own address selects."""
     behind: dict[str, dict] = {}

@@ -107,6 +107,10 @@ def test_no_api_unpickles_data_from_memcached(case: Path, tmp_path: Path, monkey
             patch.setattr(sys, "meta_path", [*sys.meta_path, finder])
             patch.setattr(sys, "path", [str(tmp_path), *sys.path])
             source = (tmp_path / path).read_text()
+            if (tmp_path / "schema.py").exists():  # there is no database
+                schema = __import__("schema")
+                patch.setattr(schema, "connection_of", lambda *where: "")
+                patch.setattr(schema, "wait", lambda *what: None)
             if name == "keystone-api":
                 __import__("sealed_cache").KEY = tmp_path / "key"
             exec(compile(source, script, "exec"), {"__name__": path.removesuffix(".py")})

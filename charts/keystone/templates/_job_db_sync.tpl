@@ -5,12 +5,13 @@ component: db-sync
 placement: job
 configmaps: [etc, bin]
 restartPolicy: OnFailure
-# Both steps are idempotent.
+# Both steps are repeatable.
 initContainers:
   - name: db-sync
     image: keystone_db_sync
-    command: [keystone-manage, db_sync]
+    command: [python3, /opt/stackwright/migrate.py, /etc/keystone/keystone.conf.d, database, keystone-manage, db_sync]
     volumeMounts:
+      - {name: bin, mountPath: /opt/stackwright, readOnly: true}
       {{- include "keystone.mounts" . | nindent 6 }}
 containers:
   - name: bootstrap

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pymysql
 
+MARK = "stackwright_first_migration"  # a table that exists while the first migration of the database runs (migrate.py)
+
 
 def connection_of(snippets: Path, section: str = "database") -> str:
     """The URL of a database, from the same configuration files as the service."""
@@ -33,7 +35,9 @@ def connect(url: str) -> pymysql.Connection:
 
 
 def versions(cursor: pymysql.cursors.Cursor) -> set[str]:
-    """The versions that Alembic has recorded."""
+    """The versions that Alembic has recorded; none before the first migration has ended."""
+    if cursor.execute("SHOW TABLES LIKE %s", (MARK,)):
+        return set()
     cursor.execute("SELECT version_num FROM alembic_version")
     return {row[0] for row in cursor.fetchall()}
 

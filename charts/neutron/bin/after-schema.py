@@ -1,4 +1,4 @@
-"""Waits until the database has the schema of this image's Neutron, then runs a program.
+"""Waits until the database has the schema of this image's Neutron, and for OVN's databases, then runs a program.
 
 A server that starts earlier ends with an error, and Kubernetes restarts it with a growing delay. The required versions
 are in two small files of Neutron's migrations.
@@ -9,9 +9,11 @@ import os
 import sys
 from pathlib import Path
 
+import ovn
 import schema
 
 SNIPPETS = Path("/etc/neutron/neutron.conf.d")
+PLUGIN = Path("/etc/neutron/plugins/ml2/ml2_conf.ini")
 MIGRATIONS = "db/migration/alembic_migrations/versions"
 
 
@@ -31,6 +33,7 @@ def main() -> None:
             return ", ".join(sorted(needed - schema.versions(cursor)))
 
     schema.wait(missing, "the database's schema")
+    os.environ |= ovn.variables(PLUGIN)
     os.execvp(sys.argv[1], sys.argv[1:])  # noqa: S606 - the chart sets the program
 
 

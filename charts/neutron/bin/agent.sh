@@ -3,6 +3,7 @@
 #
 #   wait for Open vSwitch    it publishes its datapath and the tunnel address in /run/openvswitch
 #   write /tmp/node.d        options that differ between nodes
+#   wait for OVN             if the agent uses its databases (ovn.py)
 #   create a control group   outside of the pod, for dnsmasq, haproxy and similar, which keep running while the agent is replaced
 #   start the helper         for privileged functions (privsep.py), then replace this shell by the agent
 #
@@ -37,6 +38,12 @@ write_node_options() {
     printf '[ovs]\nlocal_ip = %s\ndatapath_type = %s\n' "$(<$RUN/tunnel-address)" "$(<$RUN/datapath)" >>/tmp/node.d/node.conf
 }
 
+use_addresses_of_ovn() {
+    local variable
+    [[ -e /etc/neutron/ovn_metadata_agent.ini ]] || return 0
+    while read -r variable; do export "${variable?}"; done < <(python3 /opt/stackwright/ovn.py /etc/neutron/ovn_metadata_agent.ini)
+}
+
 # Creates control groups of the node, whose processes kubelet does not kill with the pod (outlive.sh). Version 1 has one tree per
 # controller; a group of cpuset accepts no process until its CPUs are set.
 make_group() {
@@ -59,6 +66,7 @@ make_group() {
 
 [[ -z $SWITCH ]] || wait_for_openvswitch
 write_node_options
+use_addresses_of_ovn
 [[ ! -d /host/cgroup ]] || make_group
 if [[ -n $SWITCH ]]; then python3 /opt/stackwright/privsep.py serve "${@:2}" --config-dir /tmp/node.d & fi
 exec "$@" --config-dir /tmp/node.d

@@ -7,7 +7,7 @@ restartPolicy: OnFailure
 containers:
   - name: db-sync
     image: neutron_db_sync
-    command: [neutron-db-manage, --config-file, /etc/neutron/neutron.conf, --config-file, /etc/neutron/plugins/ml2/ml2_conf.ini, --config-dir, /etc/neutron/neutron.conf.d, upgrade, heads]
+    command: [python3, /opt/stackwright/migrate.py, /etc/neutron/neutron.conf.d, database, neutron-db-manage, --config-file, /etc/neutron/neutron.conf, --config-file, /etc/neutron/plugins/ml2/ml2_conf.ini, --config-dir, /etc/neutron/neutron.conf.d, upgrade, heads]
     volumeMounts:
       {{- include "neutron.server_mounts" . | nindent 6 }}
 volumes:

@@ -1,19 +1,17 @@
 """Migrates Nova's databases to the version of this image and records the cells in the API database, in one process.
 
-Each step is idempotent, so the Job may be killed and repeated at any point. The records of the cells are templates that
+The Job may be killed and repeated at any point of a first migration. The records of the cells are templates that
 each process fills in from its own configuration, so no database contains a password.
 """
 
 import sys
 
 import nova.monkey_patch  # noqa: F401 - first: it patches what others import
-import half_a_schema
+import migrate
 import sqlalchemy
 from nova import config, context, objects
 from nova.cmd import manage
 from nova.conf import CONF
-from nova.db.api import api as api_db
-from nova.db.main import api as main_db
 from oslo_log import log as logging
 from oslo_utils import uuidutils
 
@@ -38,9 +36,10 @@ def record_cell(name: str) -> None:
     cell.create()
 
 
-def cell0_engine() -> sqlalchemy.Engine:
+def cell0() -> str:
+    """The URL of the database of cell0."""
     url = sqlalchemy.engine.make_url(CONF.database.connection)
-    return sqlalchemy.create_engine(url.set(database="nova_cell0"))
+    return url.set(database="nova_cell0").render_as_string(hide_password=False)
 
 
 def step(what: str, result: int | None) -> None:
@@ -54,14 +53,13 @@ def main() -> None:
     logging.setup(CONF, "nova")
     objects.register_all()
 
-    half_a_schema.forget(api_db.get_engine(), "Nova")
-    step("API database", manage.ApiDbCommands().sync())
+    with migrate.marked(CONF.api_database.connection):
+        step("API database", manage.ApiDbCommands().sync())
     record_cell("cell0")  # before the next step, which migrates cell0's database too
-    old = half_a_schema.forget(main_db.get_engine(), "Nova")
-    half_a_schema.forget(cell0_engine(), "Nova")
-    step("databases of the cells", manage.DbCommands().sync())
-    if old:
-        step("data of an earlier version", manage.DbCommands().online_data_migrations())
+    with migrate.marked(CONF.database.connection) as first, migrate.marked(cell0()):
+        step("databases of the cells", manage.DbCommands().sync())
+        if not first:
+            step("data of an earlier version", manage.DbCommands().online_data_migrations())
     record_cell("cell1")  # last, because the other processes wait for it
     print("cells: done", flush=True)
 

@@ -12,4 +12,7 @@ elif [[ $(ovsdb-tool needs-conversion $DB "$SCHEMA") == yes ]]; then
     say "the database is brought to this version's schema"
     ovsdb-tool convert $DB "$SCHEMA" || fail "cannot convert the database $DB"
 fi
-exec ovsdb-server --config-file="/etc/ovn/$1.json" --unixctl=/tmp/ovsdb-server.ctl -vconsole:info -vsyslog:off -vfile:off
+# ovsdb-server opens its configuration for writing, too, which the ConfigMap does not permit.
+CONF=/tmp/$1.json
+cat "/etc/ovn/$1.json" >$CONF || fail "cannot write $CONF"
+exec ovsdb-server --config-file=$CONF --unixctl=/tmp/ovsdb-server.ctl -vconsole:info -vsyslog:off -vfile:off

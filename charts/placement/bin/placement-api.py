@@ -1,12 +1,14 @@
 """WSGI application of the Placement API, which waits until a Job has created the tables of the database.
 
-Unlike other services, Placement reads its tables when it starts. If it ended with an error because they are missing,
-Kubernetes would restart it with a growing delay. So it waits here and is not ready meanwhile.
+Unlike other services, Placement reads its tables when it starts, and inserts the standard traits, once. If it ended
+with an error because they are missing, Kubernetes would restart it with a growing delay. So it waits here and is not
+ready meanwhile.
 Values from memcached are never unpickled.
 """
 
 import sys
 import time
+from pathlib import Path
 
 from oslo_db.exception import DBError
 from placement.wsgi import init_application
@@ -14,9 +16,19 @@ from placement.wsgi import init_application
 sys.path.append("/opt/stackwright")
 
 import no_pickles  # noqa: E402
+import schema  # noqa: E402
+
+SNIPPETS = Path("/etc/placement/placement.conf.d")
+
+
+def lack(url):
+    with schema.connect(url) as server, server.cursor() as cursor:
+        return "" if schema.versions(cursor) else "no version"
 
 
 def load():
+    url = schema.connection_of(SNIPPETS, "placement_database")
+    schema.wait(lambda: lack(url), "the database's schema")
     while True:
         try:
             return init_application()

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from stackwright.admission.voters import voter_errors
-from stackwright.api.errors import bounded, messages, printable
+from stackwright.api.errors import bounded, messages, path_text, printable
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cloud.controlplane import OpenStackControlPlane
 from stackwright.cloud.deployment import OpenStackDeployment
@@ -19,7 +19,7 @@ from stackwright.controllers.cloud.validate import parse as parse_deployment
 from stackwright.controllers.controlplane.validate import parse as parse_control_plane
 from stackwright.controllers.controlplane.validate import stage_errors
 from stackwright.controllers.helmbundle.validate import errors_of as helmbundle_errors
-from stackwright.core.bounds import DEEPEST, VALUES, has_more, is_deeper
+from stackwright.core.bounds import DEEPEST, LONGEST_NAME, VALUES, has_more, is_deeper, with_long_name
 from stackwright.core.plan import Object
 from stackwright.core.settings import Settings
 
@@ -43,6 +43,8 @@ def errors_of(
         return [f"spec: must have at most {VALUES} values"]
     if is_deeper(obj.get("spec")):
         return [f"spec: must have at most {DEEPEST} levels"]
+    if (path := with_long_name(obj.get("spec"))) is not None:
+        return [f"{path_text(path, 'spec')}: names of fields must have at most {LONGEST_NAME} characters"]
     asks_only = dry_run and TOPOLOGY in (obj["metadata"].get("annotations") or {})
     # A spec that an earlier version stored may be larger, and is not compared. Controllers also check changes.
     changes = [] if old is None or asks_only or has_more(old.get("spec")) else change_errors(old, obj)

@@ -224,7 +224,7 @@ def complete_plugin() -> None:
 
 
 def _tell(error: Exception) -> None:
-    from stackwright.runtime.faults import place
+    from stackwright.core.errors import place
 
     common.trace()
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:

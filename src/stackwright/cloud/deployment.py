@@ -14,7 +14,7 @@ from stackwright.api.errors import NOT_SUPPORTED, name_of
 from stackwright.api.fields.lines import Line, Short
 from stackwright.api.fields.naming import Format, OptionalObjectName
 from stackwright.api.meta import LCM, Column, Kind, Model, Resource, Status
-from stackwright.api.rules import Change
+from stackwright.api.rules import ERRORS, Change
 from stackwright.api.services.helmbundle import FreeForm
 from stackwright.api.services.kinds import Release, Size
 from stackwright.api.services.voters import SIZE_KEEPS_VOTERS
@@ -97,7 +97,7 @@ class OpenStackDeploymentSpec(Model):
         others = set(value) - set(SERVICES)
         problems = [f"{name} {NOT_SUPPORTED}; remove it" for name in sorted(others & UNSUPPORTED)]
         if wrong := sorted(others - UNSUPPORTED):
-            problems.append(unknown("service", [*map(name_of, wrong)], SERVICES, PROGRAMS))
+            problems.append(unknown("service", [*map(name_of, wrong[:ERRORS])], SERVICES, PROGRAMS))
         if problems:
             raise ValueError("; ".join(problems))
         return value

@@ -7,6 +7,7 @@ from typing import Any
 
 DEEPEST = 100  # levels of a YAML document or a spec
 VALUES = 20_000  # of a spec; the largest known cloud has some hundreds
+LONGEST_NAME = 512  # characters of a field's name; a label of Kubernetes with its value has 382
 
 
 def values_in(text: bytes | bytearray) -> int:
@@ -34,3 +35,17 @@ def is_deeper(value: Any, most: int = DEEPEST) -> bool:
         below = (each for outer in level for each in (outer.values() if isinstance(outer, Mapping) else outer))
         level = [each for each in below if isinstance(each, Mapping | list)]
     return bool(level)
+
+
+def with_long_name(value: Any, most: int = LONGEST_NAME) -> tuple[str | int, ...] | None:
+    """The path of a mapping with a field whose name has more than `most` characters; None without one."""
+    todo: list[tuple[tuple[str | int, ...], Any]] = [((), value)]
+    while todo:
+        path, found = todo.pop()
+        if isinstance(found, Mapping):
+            if any(len(name) > most for name in found):
+                return path
+            todo.extend(((*path, name), each) for name, each in found.items() if isinstance(each, Mapping | list))
+        elif isinstance(found, list):
+            todo.extend(((*path, index), each) for index, each in enumerate(found) if isinstance(each, Mapping | list))
+    return None

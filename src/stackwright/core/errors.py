@@ -1,11 +1,19 @@
-"""Errors that the ports raise, and the reasons of the conditions that report them. Pure."""
+"""Errors that the ports raise, the reasons of the conditions that report them, and texts about internal errors. Pure.
+
+The text about an internal error has the exception's class and place, never its message, which may quote secrets.
+"""
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Sequence
+from pathlib import Path
 
+import stackwright
 from stackwright.api.meta import Kind
 from stackwright.core.plan import Key
+
+_HOME = f"{Path(stackwright.__file__).parent}/"
 
 
 class TransientError(Exception):
@@ -71,3 +79,33 @@ class Conflict(Exception):
     def __init__(self, text: str, kind: Kind, key: Key) -> None:
         super().__init__(text)
         self.kind, self.key = kind, key
+
+
+def cause(error: BaseException) -> BaseException:
+    """The root cause of an exception (`raise … from`)."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error
+
+
+def place(error: BaseException) -> str:
+    """Class and place, e.g. `KeyError at core/digest.py:31 in digest`; the place is the innermost frame in our code."""
+    error = cause(error)
+    inside = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(_HOME)]
+    name = type(error).__name__
+    if not inside:
+        return name
+    return f"{name} at {inside[-1].filename.removeprefix(_HOME)}:{inside[-1].lineno} in {inside[-1].name}"
+
+
+def frames(error: BaseException) -> str:
+    """The stack frames, for the log."""
+    return "".join(traceback.format_tb(cause(error).__traceback__))
+
+
+def words(error: BaseException) -> str:
+    """The message for users, which asks them to report the error."""
+    return (
+        f"Internal error of the operator on this object: {place(error)}. This is an error in Stackwright: "
+        "please report this message, with the output of `stackwright report`"
+    )

@@ -14,11 +14,10 @@ import threading
 import structlog
 
 from stackwright.api.kinds import POD
-from stackwright.core.errors import Conflict, TerminalError, TransientError
+from stackwright.core.errors import Conflict, TerminalError, TransientError, place
 from stackwright.core.objects import is_deleting
 from stackwright.core.plan import Key
 from stackwright.core.ports import Reader
-from stackwright.runtime import faults
 
 EVERY = 1.5  # seconds from the start of a read to that of the next one; another operator needs longer for its start
 LONGEST = 60.0  # maximum timeout in seconds of a read: the first has EVERY, and each timeout doubles it
@@ -74,7 +73,7 @@ async def until_terminated(started: asyncio.Event | None = None) -> None:
 
 def _cause(error: Exception) -> str:
     known = isinstance(error, TransientError | TerminalError | Conflict)
-    return str(error) if known else faults.place(error)
+    return str(error) if known else place(error)
 
 
 def end_process(after: float = GRACE) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from stackwright.api.errors import path_text
 from stackwright.api.fields.lines import LINE, unlined
 from stackwright.api.services.kinds import ServiceSpec
 from stackwright.core.helm.merge import MergeConflict, merge
@@ -88,4 +89,4 @@ def _confs(values: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]
     for name, kinds in mapping(values.get("overrides")).items():
         for kind, nodes in mapping(kinds).items():
             for node, own in mapping(nodes).items():
-                yield f"overrides.{name}.{kind}.{node}.conf", mapping(mapping(own).get("conf"))
+                yield path_text(("overrides", name, kind, node, "conf")), mapping(mapping(own).get("conf"))

@@ -118,6 +118,12 @@ async def test_records_of_the_operators_releases_are_the_operators(
     assert only in tenant(record(space, "anything", "y"))
     assert only in writer(kubeconfig, SYNCER)(record(space, f"{RECORD}1", "x", "forged"))
     assert writer(kubeconfig, SYNCER)(record(space, "theirs")) == ""
+    same = record(space, f"{RECORD}1", "x")
+    assert writer(kubeconfig, SYNCER)(same) == "", "a rewrite for a new encryption key changes nothing"
+    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "gone", "uid": "1"}
+    for meta in ({"ownerReferences": [owner]}, {"finalizers": ["example.org/x"]}, {"labels": {"owner": "x"}}):
+        assert only in tenant({**same, "metadata": {**same["metadata"], **meta}})
+    assert only in tenant({**same, "immutable": True})
     for mine in (record(space, "mine"), record(space, "sh.helm.release.v1.xx.v1", "xx"), record(space, "x", "z")):
         assert tenant(mine) == "", "other Secrets, and releases of one's own, are the tenant's"
         assert tenant({**mine, "stringData": {"release": "b"}}) == ""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
 from typing import Any
 
 import pytest
 
 from stackwright.admission.validate import errors_of
 from stackwright.api.errors import name_of
+from stackwright.core.helm.chart_schema import value_errors
 
 LONG = "a" * 100_000
 SECRET = {"value_from": {"secret_key_ref": {"name": "a", "key": "b"}}}
@@ -39,6 +41,29 @@ def backends(content: Any) -> dict[str, Any]:
 
 def configured(text: str) -> dict[str, Any]:
     return {"galera": {}, "memcached": {}, "keystone": {"template": {"customServiceConfig": text}}}
+
+
+def many_backends(number: int, types: int) -> dict[str, Any]:
+    """Back ends with long names, and volume types of other ones."""
+    sections: dict[str, Any] = {f"{'a-' * 40}{each}": {} for each in range(number)}
+    cinder = backends({"b": {"values": {"conf": {"backends": sections}}}})["cinder"]
+    return {"cinder": {**cinder, "volume_types": {f"t{each}": {"backend": f"x{each}"} for each in range(types)}}}
+
+
+def of_nodes(label: str) -> dict[str, Any]:
+    """Values of a DaemonSet on some nodes, with 100 errors."""
+    annotations = {f"k{number}": number for number in range(100)}
+    values = {"pod": {"annotations": {"x": annotations}}}
+    return {label: {"services": {"networking": {"openvswitch": {"openvswitch": {"values": values}}}}}}
+
+
+def of_labels(label: str) -> dict[str, Any]:
+    """Options of a DaemonSet on some nodes, with 160 line breaks."""
+    options = {f"o{number}": "a\nb" for number in range(20)}
+    files = ("neutron", "plugins", "dhcp_agent", "l3_agent", "metadata_agent", "ovn_metadata_agent", "logging")
+    conf = {file: {"S": options} for file in files}
+    values = {"overrides": {"ovs-agent": {"labels": {label: {"conf": conf}}}}}
+    return {"networking": {"neutron": {"values": values}}}
 
 
 @pytest.mark.parametrize(
@@ -77,14 +102,50 @@ def configured(text: str) -> dict[str, Any]:
         (CLOUD, {"nodes": {f"{LONG[:1500]}{number}": {"services": {}} for number in range(2_000)}}),
         (CLOUD, {"services": {"database": {"mariadb": {"values": {"volume": {"size": "1" * 100_000 + "x"}}}}}}),
         (CLUSTER, {"managedSubnets": [{"cidr": "192.0.2.0/24", "allocationPools": LONG * 39}]}),
+        (CLOUD, {"features": many_backends(5_000, 5_000)}),
+        (CLOUD, {"services": {f"{LONG[:500]}{number}": {} for number in range(15_000)}}),
     ],
-    ids=range(15),
+    ids=range(17),
 )
 def test_it_is_validated_fast(form: Any, spec: dict[str, Any]) -> None:
     began = time.process_time()
     found = wrong(form, **spec)
     assert time.process_time() - began < 3
     assert sum(map(len, found)) < 200_000
+
+
+@pytest.mark.parametrize(
+    ("spec", "where"),
+    [
+        ({"nodes": of_nodes(f"{LONG}::b")}, "spec.nodes"),
+        ({"services": of_labels(LONG * 10)}, "spec.services.networking.neutron.values.overrides.ovs-agent.labels"),
+        ({"common": {"charts": {"values": {"list": [{LONG: 1}]}}}}, "spec.common.charts.values.list[0]"),
+    ],
+    ids=range(3),
+)
+def test_a_long_name_is_refused_and_copied_nowhere(spec: dict[str, Any], where: str) -> None:
+    tracemalloc.start()
+    try:
+        assert wrong(CLOUD, **spec) == [f"{where}: names of fields must have at most 512 characters"]
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_errors_of_many_unknown_back_ends_use_little_memory() -> None:
+    tracemalloc.start()
+    try:
+        assert wrong(CLOUD, features=many_backends(1_000, 5_000))
+        assert tracemalloc.get_traced_memory()[1] < 60 << 20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", ["db password ", "password=pw", "n" * 90 + "_password", "connection.x", "rootpw.x"])
+def test_value_below_a_name_that_is_not_shown_is_not_shown_either(name: str) -> None:
+    schema = {"additionalProperties": {"type": "string"}}
+    [error] = value_errors(schema, {name: 123456}, "spec.x")
+    assert "123456" not in error
 
 
 def test_a_text_of_too_many_lines_is_refused() -> None:

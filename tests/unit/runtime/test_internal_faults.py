@@ -11,11 +11,10 @@ from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.catalog import controllers
 from stackwright.core.conditions import done
 from stackwright.core.controller import Watch
-from stackwright.core.errors import Conflict
+from stackwright.core.errors import Conflict, place
 from stackwright.core.helm import merge
 from stackwright.core.plan import Plan
 from stackwright.core.settings import Settings
-from stackwright.runtime import faults
 from stackwright.services.keystone.kind import Keystone
 from stackwright.services.memcached.kind import Memcached
 from tests.unit.runtime.test_runtime import KEY, Operator, controller, plan, put
@@ -232,4 +231,4 @@ def test_a_library_failure_is_reported_by_the_original_exception():
         except BaseException as error:
             raise RuntimeError(SECRET_TEXT) from error
     except RuntimeError as error:
-        assert faults.place(error) == "SystemExit"
+        assert place(error) == "SystemExit"

@@ -35,7 +35,17 @@ def value_errors(schema: Schema, value: Any, where: str, *, whole: bool = False)
 
     whole  the value is complete: required fields must be set, and nothing is removed
     """
-    return (_error(path_text(path, where), *found) for path, *found in _errors(schema, value, (), whole))
+    above = re.split(r"[.\[\]]+", where.rstrip("]"))
+    return (
+        _error(path_text(path, where), problem, found, _is_repeatable(above, path, found))
+        for path, problem, found in _errors(schema, value, (), whole)
+    )
+
+
+def _is_repeatable(above: list[str], path: Path, value: Any) -> bool:
+    """Whether an error may quote a value, judged by each name in its path as a whole and by its parts between dots."""
+    parts = [part for name in path if isinstance(name, str) for part in name.split(".")]
+    return repeatable([*above, *path], value) and repeatable([*above, *parts], value)
 
 
 def _errors(schema: Schema, value: Any, path: Path, whole: bool) -> Iterator[tuple[Path, str, Any]]:
@@ -99,10 +109,10 @@ _LIMITS: Mapping[str, Callable[[Any, Any], str]] = {
 KEYWORDS = {*_LIMITS, *SILENT, "type", "properties", "additionalProperties", "propertyNames", "items", "required"}
 
 
-def _error(where: str, problem: str, value: Any) -> str:
+def _error(where: str, problem: str, value: Any, is_shown: bool) -> str:
     if isinstance(value, str) and not value and problem.startswith("must have at least"):
         return f"{where}: {EMPTY}"
-    if isinstance(value, Mapping | list) or not repeatable(re.split(r"[.\[\]]+", where.rstrip("]")), value):
+    if isinstance(value, Mapping | list) or not is_shown:
         return f"{where}: {problem}"
     return (
         f"{where}: {shown(value)} {problem}" if problem.startswith("is ") else f"{where}: {problem}, not {shown(value)}"

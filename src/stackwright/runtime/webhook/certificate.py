@@ -16,11 +16,12 @@ import structlog
 
 from stackwright.api.kinds import SECRET
 from stackwright.api.meta import Kind
+from stackwright.core.errors import place
 from stackwright.core.objects import MANAGED, secret_data
 from stackwright.core.plan import Object
 from stackwright.core.ports import Clock, Cluster
 from stackwright.core.secrets import renewal
-from stackwright.runtime import faults, x509
+from stackwright.runtime import x509
 from stackwright.runtime.webhook import mounted
 
 CONFIGURATION = Kind(
@@ -73,7 +74,7 @@ class Certificate:
             try:
                 await self._follow()
             except Exception as error:
-                log.warning("the certificate of the webhook could not be read", cause=faults.place(error))
+                log.warning("the certificate of the webhook could not be read", cause=place(error))
             await asyncio.sleep(FOLLOW)
         while True:
             await self._until_due()

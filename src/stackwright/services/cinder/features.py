@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -11,6 +12,7 @@ from stackwright.api.errors import name_of, repeatable
 from stackwright.api.fields.lines import LINE, Line, unlined
 from stackwright.api.fields.naming import InstanceName
 from stackwright.api.meta import Model
+from stackwright.api.rules import ERRORS
 from stackwright.api.secrecy import HIDDEN
 from stackwright.api.services.helmbundle import FreeForm
 from stackwright.api.support import Unsupported, unsupported
@@ -147,11 +149,13 @@ class CinderFeatures(Model):
         if not self.volume.enabled:
             known = set()
         why = "" if known else ", because no back end is enabled"
+        others = {
+            name: kind.backend for name, kind in self.volume_types.items() if kind.backend and kind.backend not in known
+        }
+        allowed = [name_of(each) for each in islice(sorted(known), ERRORS)] if others else []
         wrong = [
-            f"volume_types.{name_of(name)}.backend: unknown {name_of(kind.backend)}; "
-            f"{choices(kind.backend, [name_of(each) for each in sorted(known)])}{why}"
-            for name, kind in self.volume_types.items()
-            if kind.backend and kind.backend not in known
+            f"volume_types.{name_of(name)}.backend: unknown {name_of(backend)}; {choices(backend, allowed)}{why}"
+            for name, backend in islice(others.items(), ERRORS)
         ]
         wrong += [
             f"volume_types.{repr(name) if repeatable((), name) else HIDDEN}: takes a name of 1 to 255 characters "

@@ -30,6 +30,7 @@ from stackwright.runtime.webhook import admission
 from stackwright.runtime.webhook.admission import LARGEST, Admission
 from support.tls_clients import connected, contexts
 from support.waiting import until
+from support.webhook.reviewer import ThreadReviewer
 
 SECRET_TEXT = "hunter2"
 Ask = Callable[..., Any]
@@ -38,7 +39,7 @@ Ask = Callable[..., Any]
 @asynccontextmanager
 async def serving(port: int, check: Any) -> AsyncIterator[Ask]:
     """A function that sends a request to an admission server, and returns the HTTP status and the response."""
-    task = asyncio.create_task(Admission(check, None).serve(port))
+    task = asyncio.create_task(Admission(ThreadReviewer(check), None).serve(port))
     async with aiohttp.ClientSession(f"http://127.0.0.1:{port}") as session:
 
         async def ask(question: object, raw: bytes | None = None) -> tuple[int, Any]:
@@ -300,7 +301,7 @@ async def test_a_client_that_disconnects_during_the_response_is_no_fault(
         time.sleep(0.1)
         return []
 
-    served = Admission(check, context)
+    served = Admission(ThreadReviewer(check), context)
     task = asyncio.create_task(served.serve(unused_tcp_port))
     (await connected(unused_tcp_port, "127.0.0.1")).close()
     for pause in (0.0, 0.05) * 3:
@@ -482,7 +483,8 @@ async def test_a_client_that_leaves_keeps_its_slot_until_its_check_ends() -> Non
         goes_on.wait(20)
         return []
 
-    server = Admission(check, None)
+    reviewer = ThreadReviewer(check)
+    server = Admission(reviewer, None)
     until_ = asyncio.get_running_loop().time() + 60
 
     def sent(name: str) -> asyncio.Task[Any]:
@@ -495,7 +497,7 @@ async def test_a_client_that_leaves_keeps_its_slot_until_its_check_ends() -> Non
     others = [sent(f"{number}") for number in range(9)]
     await asyncio.sleep(0.1)
     assert begun == ["first"]
-    assert server._thread._work_queue.qsize() == 0
+    assert reviewer.waiting == 1
     assert not first.done()
     for other in others[1:]:
         other.cancel()

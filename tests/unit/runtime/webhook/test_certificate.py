@@ -24,6 +24,7 @@ from stackwright.runtime import x509
 from stackwright.runtime.memory import MemoryCluster
 from stackwright.runtime.webhook.admission import Admission
 from stackwright.runtime.webhook.certificate import CONFIGURATION, EVERY, FOLLOW, NAME, SECRET_NAME, SETTLE, Certificate
+from support.webhook.reviewer import ThreadReviewer
 
 DAY = 24 * 3600.0
 NAMESPACE = "stackwright"
@@ -264,7 +265,7 @@ async def test_the_renewed_certificate_is_served_on_new_connections(tmp_path: Pa
     """Without closing its port, nor a connection that is open."""
     own, port = World(tmp_path).own, free_port()
     await own.ensure()
-    serving = asyncio.create_task(Admission(lambda *_: [], own.context).serve(port))
+    serving = asyncio.create_task(Admission(ThreadReviewer(lambda *_: []), own.context).serve(port))
     await asyncio.sleep(0.2)
     try:
         before, reader, writer = await connected(port)

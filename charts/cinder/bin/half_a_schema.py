@@ -1,1 +1,0 @@
-../../lib/bin/half_a_schema.py

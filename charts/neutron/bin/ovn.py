@@ -1,0 +1,50 @@
+"""Waits for OVN's databases, and passes their addresses to a process of Neutron by environment variables.
+
+Python's library of Open vSwitch connects to addresses only: it looks up a name as one of IPv6, and finds none in most
+clusters. A Service keeps its address. As a program: `ovn.py FILE…` prints a line NAME=VALUE for each option.
+"""
+
+import configparser
+import socket
+import sys
+import time
+from pathlib import Path
+
+OPTIONS = ("ovn_nb_connection", "ovn_sb_connection")
+PATIENCE = 5  # seconds of an attempt
+
+
+def variables(*files: Path) -> dict[str, str]:
+    """Environment variable of oslo.config → remotes with addresses; empty without OVN."""
+    conf = configparser.RawConfigParser(strict=False)
+    conf.read(files)
+    options = conf["ovn"] if conf.has_section("ovn") else {}
+    return {f"OS_OVN__{name.upper()}": _reachable(name, options[name]) for name in OPTIONS if name in options}
+
+
+def _reachable(option: str, remotes: str) -> str:
+    """The remotes with addresses, as soon as one of them accepts connections. Logs the cause when it changes."""
+    said = ""
+    while True:
+        problems = []
+        found = []
+        for remote in remotes.split(","):
+            protocol, _, place = remote.strip().partition(":")
+            name, _, port = place.rpartition(":")
+            try:
+                address = socket.getaddrinfo(name.strip("[]"), int(port), type=socket.SOCK_STREAM)[0][4][0]
+                found.append(f"{protocol}:[{address}]:{port}" if ":" in address else f"{protocol}:{address}:{port}")
+                socket.create_connection((address, int(port)), PATIENCE).close()
+            except (OSError, ValueError) as error:
+                problems.append(f"{name}:{port}: {getattr(error, 'strerror', None) or error}")
+        if len(problems) < len(remotes.split(",")):
+            return ",".join(found)
+        if (said_now := "; ".join(problems)) != said:
+            print(f"Waiting for OVN's database ({option}): {said_now}", file=sys.stderr, flush=True)
+            said = said_now
+        time.sleep(1)
+
+
+if __name__ == "__main__":
+    for variable, value in variables(*map(Path, sys.argv[1:])).items():
+        print(f"{variable}={value}")

@@ -1,0 +1,122 @@
+"""The operator's side of the process that reviews requests.
+
+No object can occupy the operator or exhaust its memory, however its checks behave: they run in another process, which
+ends when one of them uses too much processor time or memory. The request is refused, and a new process reviews the
+others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import pickle
+import signal
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Protocol
+
+import structlog
+
+from stackwright.core.settings import Settings
+from stackwright.runtime import faults
+from stackwright.runtime.webhook.review import MEMORY, OUT_OF_MEMORY, PROCESSOR, SIZE, Review
+
+COMMAND = (sys.executable, "-m", "stackwright.reviewer")
+GRACE = 1.0  # seconds until a process that must end is killed
+PATIENCE = 60.0  # seconds until a process without a response is killed
+EXPENSIVE = f"to check the object takes more than {PROCESSOR:g} s of processor time or {MEMORY >> 20} MiB of memory"
+log = structlog.get_logger()
+
+
+class Reviewer(Protocol):
+    async def start(self) -> None: ...
+
+    async def review(self, body: bytearray) -> Review:
+        """The response to a request; one at a time."""
+
+    async def close(self) -> None: ...
+
+
+class ReviewProcess:
+    def __init__(self, settings: Settings, command: Sequence[str] = COMMAND) -> None:
+        self._settings, self._command = settings, command
+        self._process: Process | None = None
+        self._closed = False
+
+    async def start(self) -> None:
+        """Start the process if it does not run. Raises OSError; TimeoutError if it reads nothing."""
+        if self._closed or (self._process and self._process.returncode is None):
+            return
+        await self._stop()
+        process = await asyncio.create_subprocess_exec(*self._command, stdin=PIPE, stdout=PIPE)
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await _send(process, pickle.dumps(self._settings))
+        except BaseException:
+            await _end(process)
+            raise
+        self._process = process
+        if self._closed:
+            await self._stop()
+
+    async def review(self, body: bytearray) -> Review:
+        try:
+            await self.start()
+            async with asyncio.timeout(PATIENCE):
+                found = await self._reviewed(body)
+        except (asyncio.IncompleteReadError, ConnectionError, TimeoutError):
+            return await self._replaced(len(body))
+        except BaseException:  # the response of a cancelled review must not be taken for that of the next one
+            await self._stop()
+            raise
+        if found.fault:
+            faults.record("admission", found.fault, found.frames, kind=found.kind)
+        return found
+
+    async def close(self) -> None:
+        """End the process, for good."""
+        self._closed = True
+        await self._stop()
+
+    async def _stop(self) -> int | None:
+        """End the process, and return its exit code; the next review starts another one."""
+        ended, self._process = self._process, None
+        return await _end(ended) if ended else None
+
+    async def _reviewed(self, body: bytearray) -> Review:
+        if self._process is None or self._process.stdout is None:
+            raise ConnectionError("the server ends")
+        await _send(self._process, body)
+        head = await self._process.stdout.readexactly(SIZE.size)
+        return Review(**json.loads(await self._process.stdout.readexactly(SIZE.unpack(head)[0])))
+
+    async def _replaced(self, size: int) -> Review:
+        """The response to a request whose process ended, and a new process."""
+        code = await self._stop()
+        with suppress(TimeoutError, OSError):  # the next review tries it again
+            await self.start()
+        log.warning("a review ended its process", exit_code=code, bytes=size)
+        if code in (-signal.SIGPROF, OUT_OF_MEMORY):
+            return Review(413, EXPENSIVE)
+        return Review(503, f"the process that checks objects ended with {code}")
+
+
+async def _send(process: Process, message: bytes | bytearray) -> None:
+    assert process.stdin
+    process.stdin.write(SIZE.pack(len(message)))
+    process.stdin.write(message)
+    await process.stdin.drain()
+
+
+async def _end(process: Process) -> int:
+    """End a process, by force if it does not end with its requests; returns its exit code."""
+    if process.stdin:
+        process.stdin.close()
+    # Not killed at once: `kill` would reap a process that has just ended, and its exit code would be lost.
+    with suppress(TimeoutError):
+        return await asyncio.wait_for(process.wait(), GRACE)
+    with suppress(ProcessLookupError):
+        process.kill()
+    return await process.wait()

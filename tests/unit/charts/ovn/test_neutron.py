@@ -1,0 +1,77 @@
+"""Processes of Neutron get addresses of OVN's databases, and wait until one of each accepts connections."""
+
+from __future__ import annotations
+
+import importlib.util
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from support.paths import ROOT
+
+
+@pytest.fixture(scope="module")
+def ovn() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("ovn", ROOT / "charts/neutron/bin/ovn.py")
+    assert spec
+    assert spec.loader
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    return script
+
+
+@pytest.fixture
+def database() -> Iterator[int]:
+    """The port of a server on 127.0.0.1."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+def conf(folder: Path, **options: str) -> Path:
+    path = folder / "ml2_conf.ini"
+    path.write_text("[ml2]\nx = %1\n[ovn]\n" + "".join(f"{name} = {value}\n" for name, value in options.items()))
+    return path
+
+
+def test_name_becomes_an_address(ovn: ModuleType, tmp_path: Path, database: int) -> None:
+    path = conf(tmp_path, ovn_nb_connection=f"tcp:localhost:{database}", ovn_sb_connection=f"ssl:127.0.0.1:{database}")
+    assert ovn.variables(path) == {
+        "OS_OVN__OVN_NB_CONNECTION": f"tcp:127.0.0.1:{database}",
+        "OS_OVN__OVN_SB_CONNECTION": f"ssl:127.0.0.1:{database}",
+    }
+
+
+def test_without_ovn_nothing_is_set(ovn: ModuleType, tmp_path: Path) -> None:
+    path = tmp_path / "ml2_conf.ini"
+    path.write_text("[ml2]\nmechanism_drivers = openvswitch\n")
+    assert ovn.variables(path) == {}
+    assert ovn.variables(tmp_path / "missing") == {}
+
+
+def test_one_of_three_is_enough(ovn: ModuleType, tmp_path: Path, database: int) -> None:
+    remotes = f"tcp:127.0.0.1:1,tcp:127.0.0.1:{database},tcp:gone.invalid:6641,tcp:localhost"
+    found = ovn.variables(conf(tmp_path, ovn_nb_connection=remotes))
+    assert found == {"OS_OVN__OVN_NB_CONNECTION": f"tcp:127.0.0.1:1,tcp:127.0.0.1:{database}"}
+
+
+def test_it_waits_and_names_the_cause(
+    ovn: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = socket.socket()
+    server.bind(("127.0.0.1", 0))
+    port = server.getsockname()[1]
+    rounds = iter(range(10))
+
+    def sleep(seconds: float) -> None:
+        if next(rounds) == 2:
+            server.listen()
+
+    monkeypatch.setattr(ovn.time, "sleep", sleep)
+    path = conf(tmp_path, ovn_sb_connection=f"tcp:127.0.0.1:{port}")
+    assert ovn.variables(path) == {"OS_OVN__OVN_SB_CONNECTION": f"tcp:127.0.0.1:{port}"}
+    text = capsys.readouterr().err
+    assert text == f"Waiting for OVN's database (ovn_sb_connection): 127.0.0.1:{port}: Connection refused\n"
+    server.close()
