@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
 import shutil
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -29,6 +31,7 @@ from stackwright.forecast.entries import Entry
 from stackwright.forecast.plan import forecast
 from stackwright.forecast.simulate import Cause, Outside, Request
 from stackwright.local import tools
+from stackwright.local.image import images
 from stackwright.runtime.memory import MemoryCluster
 
 IMAGES = "stackwright-images"  # the ConfigMap with the operator's images
@@ -57,6 +60,11 @@ async def foresee(
     if not known.images:
         where = f"{OPERATOR_NAMESPACE}/{IMAGES}"
         tell(f"Note: ConfigMap {where} does not exist, so the plan shows image names instead of references.")
+    upgraded = of_this_program(known.images, await asyncio.to_thread(images.titles))
+    if others := sorted(name for name, reference in known.images.items() if upgraded[name] != reference):
+        names = ", ".join(others)
+        tell(f"Note: the operator has other images than this program ({names}); the plan includes its upgrade.")
+    known = replace(known, images=upgraded)
     if known.unreadable:
         names = ", ".join(f"{OPERATOR_NAMESPACE}/{name}" for name in sorted(known.unreadable))
         tell(f"Note: you may not read {names}, so the plan does not show whether copies of these Secrets change.")
@@ -100,7 +108,7 @@ async def _request(reader: Reader, namespace: str, manifests: list[Manifest], de
 
 
 async def _settings(reader: Reader) -> Settings:
-    """The operator's settings: its images, and the charts of this program."""
+    """The operator's settings: its references of images, and the charts of this program."""
     configmap = await reader.get(CONFIGMAP, (OPERATOR_NAMESPACE, IMAGES))
     how = pulls(((configmap or {}).get("data") or {}).get(PULLS) or "")
     unreadable = frozenset([name for name in how["pull_secrets"] if not await _may_read(reader, name)])
@@ -121,6 +129,22 @@ def _images(configmap: Object | None) -> dict[str, str]:
     text = ((configmap or {}).get("data") or {}).get("images.json")
     found: dict[str, str] = json.loads(text) if text else {}
     return found
+
+
+def of_this_program(references: Mapping[str, str], titles: Mapping[str, str]) -> dict[str, str]:
+    """The references after an upgrade of the operator to this program: of `titles`, in the registries of today.
+
+    titles  image → name and tag. References of another form are choices of the operator's owner, and remain. New images
+            get the only prefix of the others, if there is one. Pure.
+    """
+    prefixes = {
+        name: reference.removesuffix(found[0])
+        for name, reference in references.items()
+        if name in titles and (found := re.search(rf"(?<=/){re.escape(name)}:[0-9a-f]{{12}}$", reference))
+    }
+    new = titles.keys() - references.keys() if len(set(prefixes.values())) == 1 else set()
+    prefixes |= dict.fromkeys(new, next(iter(prefixes.values()), ""))
+    return {**references, **{name: prefix + titles[name] for name, prefix in prefixes.items()}}
 
 
 @asynccontextmanager
