@@ -16,6 +16,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 
 from aiohttp import web
 
+from stackwright.runtime import faults
 from stackwright.runtime.listener import Server
 from stackwright.runtime.webhook.process import Reviewer
 from stackwright.slots import FairSlots
@@ -80,6 +81,8 @@ class Admission:
             except asyncio.CancelledError:  # The client left. The process holds the body until the check ends.
                 await asyncio.wait({review})
                 raise
+            if found.fault:
+                faults.record("admission", found.fault, found.frames, kind=found.kind)
             kind = "application/json" if found.status == 200 else "text/plain"
             return web.Response(status=found.status, text=found.text, content_type=kind)
 

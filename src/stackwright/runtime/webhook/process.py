@@ -20,7 +20,6 @@ from typing import Protocol
 import structlog
 
 from stackwright.core.settings import Settings
-from stackwright.runtime import faults
 from stackwright.runtime.webhook.review import MEMORY, OUT_OF_MEMORY, PROCESSOR, SIZE, Review
 
 COMMAND = (sys.executable, "-m", "stackwright.reviewer")
@@ -65,15 +64,12 @@ class ReviewProcess:
         try:
             await self.start()
             async with asyncio.timeout(PATIENCE):
-                found = await self._reviewed(body)
+                return await self._reviewed(body)
         except (asyncio.IncompleteReadError, ConnectionError, TimeoutError):
             return await self._replaced(len(body))
         except BaseException:  # the response of a cancelled review must not be taken for that of the next one
             await self._stop()
             raise
-        if found.fault:
-            faults.record("admission", found.fault, found.frames, kind=found.kind)
-        return found
 
     async def close(self) -> None:
         """End the process, for good."""

@@ -25,7 +25,7 @@ from stackwright.cloud.controlplane import STAGE
 from stackwright.cloud.registry import ADMITTED
 from stackwright.core.bounds import VALUES, has_more
 from stackwright.main import Options, settings
-from stackwright.runtime import listener
+from stackwright.runtime import listener, metrics
 from stackwright.runtime.webhook import admission
 from stackwright.runtime.webhook.admission import LARGEST, Admission
 from support.tls_clients import connected, contexts
@@ -96,7 +96,9 @@ async def test_an_invalid_review_is_rejected(unused_tcp_port: int, body: bytes) 
         assert (await ask(None, body))[0] == 400
 
 
-async def test_an_exception_contains_no_value(unused_tcp_port: int) -> None:
+async def test_an_exception_is_counted_and_its_answer_contains_no_value(unused_tcp_port: int) -> None:
+    before = metrics.FAULTS.labels("admission")._value.get()
+
     def check(*given: Any) -> list[str]:
         raise KeyError(SECRET_TEXT)
 
@@ -105,6 +107,7 @@ async def test_an_exception_contains_no_value(unused_tcp_port: int) -> None:
     assert answer["status"]["code"] == 500
     assert "KeyError" in answer["status"]["message"]
     assert SECRET_TEXT not in str(answer)
+    assert metrics.FAULTS.labels("admission")._value.get() == before + 1
 
 
 async def test_an_object_of_the_maximum_size_of_etcd_can_be_changed(unused_tcp_port: int) -> None:
