@@ -7,8 +7,9 @@ clusters. A Service keeps its address. As a program: `ovn.py FILE…` prints a l
 import configparser
 import socket
 import sys
-import time
 from pathlib import Path
+
+import schema
 
 OPTIONS = ("ovn_nb_connection", "ovn_sb_connection")
 PATIENCE = 5  # seconds of an attempt
@@ -23,11 +24,12 @@ def variables(*files: Path) -> dict[str, str]:
 
 
 def _reachable(option: str, remotes: str) -> str:
-    """The remotes with addresses, as soon as one of them accepts connections. Logs the cause when it changes."""
-    said = ""
-    while True:
+    """The remotes with addresses, as soon as one of them accepts connections."""
+    found: list[str] = []
+
+    def missing() -> str:
+        found.clear()
         problems = []
-        found = []
         for remote in remotes.split(","):
             protocol, _, place = remote.strip().partition(":")
             name, _, port = place.rpartition(":")
@@ -37,12 +39,10 @@ def _reachable(option: str, remotes: str) -> str:
                 socket.create_connection((address, int(port)), PATIENCE).close()
             except (OSError, ValueError) as error:
                 problems.append(f"{name}:{port}: {getattr(error, 'strerror', None) or error}")
-        if len(problems) < len(remotes.split(",")):
-            return ",".join(found)
-        if (said_now := "; ".join(problems)) != said:
-            print(f"Waiting for OVN's database ({option}): {said_now}", file=sys.stderr, flush=True)
-            said = said_now
-        time.sleep(1)
+        return "; ".join(problems) if len(problems) == len(remotes.split(",")) else ""
+
+    schema.wait(missing, f"OVN's database ({option})")
+    return ",".join(found)
 
 
 if __name__ == "__main__":

@@ -1,18 +1,106 @@
 #!/bin/bash
-# Runs ovsdb-server with one of OVN's databases: database.sh nb|sb. /etc/ovn/<nb|sb>.json contains its listening addresses.
+# Runs ovsdb-server with one of OVN's databases, as one of CLUSTER_SIZE members: database.sh nb|sb.
+#
+#   has data                              start with it
+#   a peer is a member of a cluster       join it
+#   all peers respond, none is a member   the first member creates the cluster
+#   otherwise                             check again
+#
+# A server without the database runs while a member checks, so that its peers get a response. A first start cannot be
+# distinguished from a lost volume: a member without data creates no cluster while a peer with data may exist.
 set -u
 . /opt/stackwright/lib.sh
-DB=/var/lib/ovn/ovn$1_db.db
-SCHEMA=/usr/share/ovn/ovn-$1.ovsschema
-
-if [[ ! -e $DB ]]; then
-    rm -f $DB.new
-    ovsdb-tool create $DB.new "$SCHEMA" && mv $DB.new $DB || fail "cannot make the database $DB"
-elif [[ $(ovsdb-tool needs-conversion $DB "$SCHEMA") == yes ]]; then
-    say "the database is brought to this version's schema"
-    ovsdb-tool convert $DB "$SCHEMA" || fail "cannot convert the database $DB"
-fi
-# ovsdb-server opens its configuration for writing, too, which the ConfigMap does not permit.
+use_database "$1"
+ORDINAL=${POD_NAME##*-}
 CONF=/tmp/$1.json
-cat "/etc/ovn/$1.json" >$CONF || fail "cannot write $CONF"
-exec ovsdb-server --config-file=$CONF --unixctl=/tmp/ovsdb-server.ctl -vconsole:info -vsyslog:off -vfile:off
+
+host() { echo "${POD_NAME%-*}-$1.$CLUSTER_DOMAIN"; }
+raft() { echo "ssl:$(host "$1"):$RAFT_PORT"; }
+others() { seq 0 $((CLUSTER_SIZE - 1)) | grep -vx "$ORDINAL"; }
+
+# configure [DATABASE]: writes the server's configuration, which it opens for writing, too.
+configure() {
+    local databases= every='[::]'
+    [[ -e /proc/net/if_inet6 ]] || every=0.0.0.0
+    (($# == 0)) || databases="\"$1\": {}"
+    printf '{"remotes": {"pssl:%s:%s": {"inactivity-probe": %s}, "punix:%s": {}}, "databases": {%s}}' \
+        "$CLIENT_PORT" "$every" "$INACTIVITY_PROBE" "$SOCKET" "$databases" >"$CONF"
+}
+
+serve() { exec ovsdb-server --config-file="$CONF" "${CERTIFICATE[@]}" --unixctl="$CONTROL" "${QUIET[@]}"; }
+
+# Prints the state of each other member that responds: `member`, or `empty` without data or before it has joined.
+ask_peers() {
+    local i rows
+    local query='["_Server", {"op": "select", "table": "Database", "where": [["name", "==", "'$NAME'"]], "columns": ["cid"]}]'
+    for i in $(others); do
+        rows=$(ovsdb-client --timeout=5 "${CERTIFICATE[@]}" query "ssl:$(host "$i"):$CLIENT_PORT" "$query" 2>/dev/null) || continue
+        [[ $rows == *'"uuid"'* ]] && echo member || echo empty
+    done
+}
+
+# Creates the file of the database if this is possible now.
+prepare() {
+    local states
+    states=$(ask_peers)
+    rm -f "$DB.new"
+    if grep -qx member <<<"$states"; then
+        say "joining the members of $NAME"
+        # shellcheck disable=SC2046 # words are wanted
+        ovsdb-tool join-cluster "$DB.new" "$NAME" "$(raft "$ORDINAL")" $(for i in $(others); do raft "$i"; done)
+    elif (($(grep -cx empty <<<"$states") == CLUSTER_SIZE - 1 && ORDINAL == 0)); then
+        say "creating $NAME"
+        ovsdb-tool --election-timer="$ELECTION_TIMER" create-cluster "$DB.new" "$SCHEMA" "$(raft "$ORDINAL")"
+    else
+        return 1
+    fi || fail "cannot make the database $DB"
+    sync "$DB.new" && mv "$DB.new" "$DB" && sync "${DB%/*}"
+}
+
+wait_for_data() {
+    configure
+    (serve) &
+    local waiting=$!
+    trap 'kill $waiting; exit 0' TERM INT
+    until prepare; do
+        kill -0 $waiting 2>/dev/null || fail "ovsdb-server does not start"
+        sleep 1 & wait $!
+    done
+    kill $waiting
+    wait $waiting
+    trap - TERM INT
+}
+
+# The leader's tasks: the schema of this image, and the removal of members that lost their volume and joined again.
+tend() {
+    local now
+    while sleep 5; do
+        now=$(status) && grep -qx 'Role: leader' <<<"$now" || continue
+        if [[ $(ovsdb-client --timeout=30 needs-conversion "unix:$SOCKET" "$SCHEMA" 2>/dev/null) == yes ]]; then
+            say "converting $NAME to the schema of this version"
+            ovsdb-client --timeout=60 convert "unix:$SOCKET" "$SCHEMA"
+        fi
+        for id in $(lost <<<"$now"); do
+            say "removing member $id, whose data is lost"
+            ovs-appctl -t "$CONTROL" cluster/kick "$NAME" "$id"
+        done
+    done
+}
+
+# lost <STATUS: prints the ids of members whose address another one has that sent a message later.
+lost() {
+    awk '/ at ssl:.*\)/ {
+        address = $4; sub(/\)$/, "", address)
+        age = 1e18
+        if (/\(self\)/) age = -1
+        else if (match($0, /last msg [0-9]+ ms ago/)) age = substr($0, RSTART + 9) + 0
+        if (!(address in best)) { best[address] = $1; least[address] = age }
+        else if (age < least[address]) { print best[address]; best[address] = $1; least[address] = age }
+        else if (least[address] < 1e18) print $1
+    }'
+}
+
+[[ -e $DB ]] || wait_for_data
+configure "$DB"
+tend &
+serve

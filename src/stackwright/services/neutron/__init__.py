@@ -21,7 +21,7 @@ from stackwright.services.declaration import (
 )
 from stackwright.services.neutron.features import NeutronFeatures, NeutronSettings
 from stackwright.services.neutron.kind import Neutron
-from stackwright.services.neutron.ovs import OPENVSWITCH_CHART, OVN_CHART
+from stackwright.services.neutron.ovs import OPENVSWITCH_CHART, OVN_CHART, certificates
 from stackwright.services.neutron.values import ML2_AGENTS, OVN_AGENT, PORT, chart_values, contracts, images, secrets
 from stackwright.services.tested import BROKEN, RENDERED_ONLY, SMALL_CLOUD, UP, WITHOUT_CEPH, levels, service, switch
 
@@ -70,6 +70,7 @@ SERVICE = Service(
     ),
     secrets=secrets,
     contracts=contracts,
+    certificates=certificates,
     settings=NeutronSettings,
     features=Features(NeutronFeatures, "The networking service."),
     from_cloud=lambda cloud: {"messaging_instance": cloud.bus("neutron")},

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from stackwright.api.services.kinds import Size
 from stackwright.services.context import CONTROL_PLANE, GATEWAY, OPENVSWITCH, Context, Values, placed
-from stackwright.services.declaration import Chart, Listener
+from stackwright.services.declaration import Certificate, Chart, Listener
 from stackwright.services.neutron.features import NeutronSettings
 
-NORTHBOUND = ("ovn-ovsdb-nb", 6641)
-SOUTHBOUND = ("ovn-ovsdb-sb", 6642)
+DATABASES = "ovn-ovsdb"
+NORTHBOUND, SOUTHBOUND = 6641, 6642
+RAFT = (6643, 6644)
+TLS = "ovn-tls"
+MEMBERS: dict[Size, int] = {"single": 1, "tiny": 3, "small": 3, "medium": 3}
 
 
 def is_ovn(settings: NeutronSettings) -> bool:
@@ -19,9 +23,16 @@ def bridge_mappings(context: Context) -> list[str]:
     return [f"{network.physnet}:{network.bridge}" for network in context.settings.external_networks]
 
 
-def remote(context: Context, service: tuple[str, int]) -> str:
-    """The address of a database in the format of OVN's clients."""
-    return f"tcp:{context.host(service[0])}:{service[1]}"
+def remotes(context: Context, port: int) -> str:
+    """The members of a database, in the format of OVN's clients."""
+    members = range(MEMBERS[context.spec.size])
+    return ",".join(f"ssl:{context.host(f'{DATABASES}-{member}')}:{port}" for member in members)
+
+
+def certificates(context: Context) -> tuple[Certificate, ...]:
+    """One certificate for the members of the databases, which are clients of each other, and for other clients."""
+    names = (f"{DATABASES}.{context.namespace}.svc", f"*.{context.host(f'{DATABASES}-discovery')}")
+    return (Certificate(TLS, names=names),) if is_ovn(context.settings) else ()
 
 
 def _openvswitch_values(context: Context) -> Values:
@@ -36,17 +47,13 @@ def _openvswitch_values(context: Context) -> Values:
 
 
 def _ovn_values(context: Context) -> Values:
-    spec = context.spec
+    members = MEMBERS[context.spec.size]
     return {
-        "endpoints": {
-            "cluster_domain_suffix": spec.cluster_domain,
-            **{
-                key: {"hosts": {"default": name}, "port": {"ovsdb": {"default": port}}}
-                for key, (name, port) in (("ovn_ovsdb_nb", NORTHBOUND), ("ovn_ovsdb_sb", SOUTHBOUND))
-            },
-        },
-        "labels": {**placed(CONTROL_PLANE, "ovsdb-nb", "ovsdb-sb", "northd"), **placed(OPENVSWITCH, "controller")},
-        "volume": {"class_name": spec.storage_class or None},
+        "endpoints": {"cluster_domain_suffix": context.spec.cluster_domain},
+        "labels": {**placed(CONTROL_PLANE, "ovsdb", "northd"), **placed(OPENVSWITCH, "controller")},
+        "pod": {"replicas": {"ovsdb": members, "northd": min(members, 2)}},
+        "secrets": {"tls": {"ovn": TLS}},
+        "volume": {"class_name": context.spec.storage_class or None},
         "conf": {
             "bridge_mappings": bridge_mappings(context),
             "gateways": sorted(node.name for node in context.labelled(GATEWAY)),
@@ -66,10 +73,12 @@ OVN_CHART = Chart(
     images=lambda settings: dict.fromkeys(("ovn_ovsdb_nb", "ovn_ovsdb_sb", "ovn_northd", "ovn_controller"), "ovn"),
     daemonsets=("controller",),
     wanted=is_ovn,
-    claims=("ovsdb-nb", "ovsdb-sb"),
+    claims=("ovsdb",),
+    voters="ovsdb",
     listens=(
-        Listener("ovsdb-nb", (NORTHBOUND[1],), name="ovn-northbound"),
-        Listener("ovsdb-sb", (SOUTHBOUND[1],), name="ovn-southbound"),
+        Listener("ovsdb", (NORTHBOUND,), name="ovn-northbound"),
+        Listener("ovsdb", (SOUTHBOUND,), name="ovn-southbound"),
+        Listener("ovsdb", (NORTHBOUND, SOUTHBOUND, *RAFT), sources=("ovn",)),
         Listener("northd"),
     ),
     calls=("ovn-northbound", "ovn-southbound"),

@@ -10,7 +10,7 @@ from stackwright.services.keystone.values import ADMIN_SECRET
 from stackwright.services.mariadb.accounts import database
 from stackwright.services.neutron.conf import SIZES, conf
 from stackwright.services.neutron.features import NeutronSettings
-from stackwright.services.neutron.ovs import is_ovn
+from stackwright.services.neutron.ovs import TLS, is_ovn
 from stackwright.services.rabbitmq.accounts import messaging, notifications
 from stackwright.services.sizes import limits
 
@@ -81,6 +81,7 @@ def chart_values(context: Context) -> Values:
             "oslo_messaging": {"neutron": f"{name}-messaging", "notifications": f"{name}-notifications"},
             "identity": {"neutron": f"{name}-keystone", "admin": ADMIN_SECRET},
             "metadata": METADATA_SECRET,
+            "tls": {"ovn": TLS if is_ovn(context.settings) else None},
         },
         "bootstrap": {
             "floating_network": floating.model_dump(mode="json", exclude={"enabled"}) if floating.enabled else None

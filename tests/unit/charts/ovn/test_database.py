@@ -1,10 +1,13 @@
-"""The start of a database of OVN: a new one, an existing one, and one of an earlier schema."""
+"""The start of a member of OVN's databases: with data, as the first, joining others, and after it lost its volume."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import signal
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -12,68 +15,158 @@ import pytest
 from support.paths import ROOT
 
 BIN = ROOT / "charts/ovn/bin"
-CONF = '{"remotes": {"ptcp:6641:0.0.0.0": {}}}'
-# Stand-in for ovsdb-server, which opens its configuration for reading and writing.
+PLACES = {"/etc/ovn": "etc", "/var/lib/ovn": "data", "/dev/termination-log": "why", "/tmp": "tmp"}
+# Stand-ins. A server without a database runs until it ends; the other one is the end of a test.
 SERVER = """#!/bin/bash
-echo "server $*" >>"$WORLD/asked"
-[[ $1 =~ ^--config-file=(.*)$ ]] && exec 3<>"${BASH_REMATCH[1]}"
+echo "server $(cat "$WORLD/tmp/nb.json")" >>"$WORLD/asked"
+[[ $(cat "$WORLD/tmp/nb.json") != *'"databases": {}'* ]] || exec sleep 30
 """
 TOOL = """#!/bin/bash
-echo "tool $1" >>"$WORLD/asked"
-case $1 in
-    create) [[ ! -e $WORLD/full ]] && touch "$2" ;;
-    needs-conversion) cat "$WORLD/needs" ;;
-esac
+[[ $1 != schema-name ]] || { echo OVN_Northbound; exit; }
+echo "tool $*" >>"$WORLD/asked"
+[[ ! -e $WORLD/full ]] || exit 1
+for word; do [[ $word != *.db.new ]] || echo new >"$word"; done
 """
+CLIENT = """#!/bin/bash
+[[ $* =~ ssl:ovn-ovsdb-([0-9])[.] && -s $WORLD/peer${BASH_REMATCH[1]} ]] && cat "$WORLD/peer${BASH_REMATCH[1]}"
+"""
+MEMBER = '[{"rows":[{"cid":["uuid","235e1d6e-0000-4000-8000-000000000000"]}]}]'
+JOINING = '[{"rows":[{"cid":["set",[]]}]}]'
+EMPTY = '[{"rows":[]}]'
 
 
 @pytest.fixture
 def world(tmp_path: Path) -> Path:
-    for name, text in {"ovsdb-server": SERVER, "ovsdb-tool": TOOL}.items():
+    for name, text in {"ovsdb-server": SERVER, "ovsdb-tool": TOOL, "ovsdb-client": CLIENT}.items():
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o755)
     for name in ("etc", "data", "tmp"):
         (tmp_path / name).mkdir()
-    (tmp_path / "needs").write_text("no\n")
-    (tmp_path / "etc/nb.json").write_text(CONF)
-    (tmp_path / "etc/nb.json").chmod(0o444)
     return tmp_path
 
 
-def start(world: Path) -> tuple[int, list[str]]:
-    """The exit code, and the calls of programs."""
-    text = (BIN / "database.sh").read_text().replace(". /opt/stackwright/lib.sh", (BIN / "lib.sh").read_text())
-    places = {"/etc/ovn": "etc", "/var/lib/ovn": "data", "/dev/termination-log": "why", "/tmp": "tmp"}
-    text = re.sub("|".join(places), lambda found: f"{world}/{places[found[0]]}", text)
-    env = {"PATH": f"{world}:{os.environ['PATH']}", "WORLD": str(world)}
-    done = subprocess.run(["bash", "-c", text, "database.sh", "nb"], env=env, capture_output=True, timeout=20)
-    return done.returncode, (world / "asked").read_text().splitlines()
+def script(world: Path, name: str) -> str:
+    text = (BIN / name).read_text().replace(". /opt/stackwright/lib.sh", (BIN / "lib.sh").read_text())
+    return re.sub("|".join(PLACES), lambda found: f"{world}/{PLACES[found[0]]}", text)
 
 
-def test_server_gets_a_configuration_that_it_may_write(world: Path) -> None:
-    code, asked = start(world)
-    assert code == 0
-    assert asked[0] == "tool create"
-    assert asked[1].startswith(f"server --config-file={world}/tmp/nb.json ")
-    assert (world / "tmp/nb.json").read_text() == CONF
-    assert (world / "tmp/nb.json").stat().st_mode & 0o200
+def start(
+    world: Path, ordinal: int = 0, peers: Mapping[int, str] | None = None, size: int = 3, limit: float = 20
+) -> int:
+    """The exit code; `peers` are the responses of other members, by ordinal."""
+    for number, response in (peers or {}).items():
+        (world / f"peer{number}").write_text(response)
+    env = {"PATH": f"{world}:{os.environ['PATH']}", "WORLD": str(world), "POD_NAME": f"ovn-ovsdb-{ordinal}"}
+    env |= {"CLUSTER_SIZE": str(size), "CLUSTER_DOMAIN": "ns.svc", "CLIENT_PORT": "6641", "RAFT_PORT": "6643"}
+    env |= {"INACTIVITY_PROBE": "60000", "ELECTION_TIMER": "4000"}
+    words = ["bash", "-c", script(world, "database.sh"), "database.sh", "nb"]
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(words, env=env, stdout=quiet, stderr=quiet, process_group=0) as started:
+        try:
+            return started.wait(limit)
+        finally:
+            os.killpg(started.pid, signal.SIGKILL)
 
 
-def test_existing_database_is_kept(world: Path) -> None:
+def asked(world: Path, program: str) -> list[str]:
+    lines = (world / "asked").read_text().splitlines()
+    return [line.removeprefix(f"{program} ").replace(f"{world}/", "") for line in lines if line.startswith(program)]
+
+
+def databases(world: Path) -> list[object]:
+    """The databases of each server that was started."""
+    return [list(json.loads(each)["databases"]) for each in asked(world, "server")]
+
+
+def test_member_with_data_starts_with_it(world: Path) -> None:
     (world / "data/ovnnb_db.db").write_text("data")
-    assert start(world)[1][0] == "tool needs-conversion"
+    assert start(world) == 0
+    assert asked(world, "tool") == []
+    assert databases(world) == [["data/ovnnb_db.db"]]
     assert (world / "data/ovnnb_db.db").read_text() == "data"
 
 
-def test_database_of_an_earlier_version_is_converted(world: Path) -> None:
-    (world / "data/ovnnb_db.db").write_text("data")
-    (world / "needs").write_text("yes\n")
-    assert start(world)[1][:2] == ["tool needs-conversion", "tool convert"]
+def test_only_member_creates_the_cluster(world: Path) -> None:
+    assert start(world, size=1) == 0
+    (made,) = asked(world, "tool")
+    assert made.startswith("--election-timer=4000 create-cluster data/ovnnb_db.db.new ")
+    assert made.endswith(" ssl:ovn-ovsdb-0.ns.svc:6643")
+    assert databases(world)[-1] == ["data/ovnnb_db.db"]
+
+
+def test_first_of_three_empty_members_creates_the_cluster(world: Path) -> None:
+    """Until then, it responds to the others without a database."""
+    assert start(world, 0, {1: EMPTY, 2: JOINING}) == 0
+    assert "create-cluster" in asked(world, "tool")[0]
+    assert databases(world) == [[], ["data/ovnnb_db.db"]]
+
+
+@pytest.mark.parametrize(
+    ("ordinal", "peers"),
+    [(0, {}), (0, {1: EMPTY}), (1, {0: EMPTY, 2: EMPTY}), (2, {0: EMPTY}), (0, {1: "", 2: EMPTY})],
+)
+def test_no_cluster_is_created_while_a_member_with_data_may_exist(
+    world: Path, ordinal: int, peers: Mapping[int, str]
+) -> None:
+    with pytest.raises(subprocess.TimeoutExpired):
+        start(world, ordinal, {0: "", 1: "", 2: "", **peers}, limit=3)
+    assert asked(world, "tool") == []
+    assert list((world / "data").iterdir()) == []
+
+
+@pytest.mark.parametrize("ordinal", [0, 1])
+def test_empty_member_joins_a_cluster(world: Path, ordinal: int) -> None:
+    """Also the first one, which lost its volume; another member may be unavailable."""
+    assert start(world, ordinal, {1 - ordinal: MEMBER}) == 0
+    others = " ".join(f"ssl:ovn-ovsdb-{each}.ns.svc:6643" for each in (0, 1, 2) if each != ordinal)
+    me = f"ssl:ovn-ovsdb-{ordinal}.ns.svc:6643"
+    assert asked(world, "tool") == [f"join-cluster data/ovnnb_db.db.new OVN_Northbound {me} {others}"]
 
 
 def test_failure_is_named(world: Path) -> None:
     (world / "full").touch()
-    code, asked = start(world)
-    assert code == 1
-    assert asked == ["tool create"]
+    assert start(world, size=1) == 1
     assert (world / "why").read_text() == f"cannot make the database {world}/data/ovnnb_db.db"
+
+
+@pytest.mark.parametrize(
+    ("servers", "expected"),
+    [
+        ([("aaaa", 0, "(self)"), ("bbbb", 1, "last msg 5 ms ago"), ("cccc", 2, "")], ""),
+        ([("aaaa", 0, "(self)"), ("bbbb", 1, "last msg 9000 ms ago"), ("cccc", 1, "last msg 5 ms ago")], "bbbb"),
+        ([("cccc", 1, "last msg 5 ms ago"), ("aaaa", 0, "(self)"), ("bbbb", 1, "last msg 9000 ms ago")], "bbbb"),
+        ([("bbbb", 1, ""), ("cccc", 1, "last msg 5 ms ago"), ("aaaa", 0, "(self)")], "bbbb"),
+        ([("bbbb", 1, ""), ("cccc", 1, ""), ("aaaa", 0, "(self)")], ""),
+        ([("bbbb", 0, "last msg 5 ms ago"), ("aaaa", 0, "(self)")], "bbbb"),
+    ],
+    ids=["none", "older", "older last", "silent", "unknown which", "own"],
+)
+def test_former_members_of_an_address_are_lost(world: Path, servers: list[tuple[str, int, str]], expected: str) -> None:
+    lines = [f"    {id} ({id} at ssl:ovn-ovsdb-{number}.ns.svc:6643) {more}" for id, number, more in servers]
+    body = re.search(r"^lost\(\) \{.*?^\}", script(world, "database.sh"), re.MULTILINE | re.DOTALL)
+    assert body
+    status = "Address: ssl:ovn-ovsdb-0.ns.svc:6643\nRole: leader\nServers:\n" + "\n".join(lines) + "\n"
+    done = subprocess.run(["bash", "-c", f"{body[0]}; lost"], input=status, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == expected.split()
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("status", "cause"),
+    [
+        ("Status: cluster member\nLeader: self", ""),
+        ("Status: cluster member\nLeader: 23ab", ""),
+        ("Status: joining cluster\nLeader: unknown", "joining"),
+        ("Status: disconnected from the cluster (election timeout)\nLeader: unknown", "no majority"),
+        ("Status: cluster member\nLeader: unknown", "no majority"),
+        (None, "waiting for the other members of OVN_Northbound"),
+    ],
+)
+def test_readiness_names_the_cause(world: Path, status: str | None, cause: str) -> None:
+    (world / "ovs-appctl").write_text(f"#!/bin/bash\necho '{status}'\n" if status else "#!/bin/bash\nexit 1\n")
+    (world / "ovs-appctl").chmod(0o755)
+    env = {"PATH": f"{world}:{os.environ['PATH']}", "WORLD": str(world)}
+    words = ["bash", "-c", script(world, "ready.sh"), "ready.sh", "nb"]
+    done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=20)
+    assert done.returncode == (1 if cause else 0)
+    assert cause in done.stdout

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import socket
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -12,15 +13,16 @@ import pytest
 
 from support.paths import ROOT
 
+FOLDER = ROOT / "charts/neutron/bin"
+
 
 @pytest.fixture(scope="module")
-def ovn() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("ovn", ROOT / "charts/neutron/bin/ovn.py")
-    assert spec
-    assert spec.loader
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    return script
+def ovn() -> Iterator[ModuleType]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(FOLDER)
+        yield importlib.import_module("ovn")
+        for name in ("ovn", "schema"):
+            del sys.modules[name]
 
 
 @pytest.fixture
@@ -69,7 +71,7 @@ def test_it_waits_and_names_the_cause(
         if next(rounds) == 2:
             server.listen()
 
-    monkeypatch.setattr(ovn.time, "sleep", sleep)
+    monkeypatch.setattr(ovn.schema.time, "sleep", sleep)
     path = conf(tmp_path, ovn_sb_connection=f"tcp:127.0.0.1:{port}")
     assert ovn.variables(path) == {"OS_OVN__OVN_SB_CONNECTION": f"tcp:127.0.0.1:{port}"}
     text = capsys.readouterr().err
