@@ -78,6 +78,9 @@ def _ml2_conf(context: Context) -> Values:
             **_ovn_conf(context, nb=NORTHBOUND, sb=SOUTHBOUND),
             "ovn_metadata_enabled": True,
             "dns_servers": _dns(context),
+            # At its start, the maintenance worker restores networks of Neutron that a database has lost.
+            "neutron_sync_mode": "repair",
+            "ovsdb_retry_max_interval": 10,  # seconds; 180 by default
         }
     return conf
 

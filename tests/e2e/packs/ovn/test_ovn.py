@@ -1,0 +1,62 @@
+"""A cloud with OVN: its virtual machine, its checks, and restarts of each component."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from full import FullCloud
+from harness import eventually
+from traffic.pinger import Pinger
+
+from stackwright.local.steps.openstack import demo
+
+# Workload → seconds without a response that its restart may cause. The userspace datapath forwards nothing while its
+# process restarts; all other components only change it.
+RESTARTS = {
+    "deployment/ovn-northd": 1.5,
+    "statefulset/ovn-ovsdb": 1.5,
+    "daemonset/ovn-controller": 1.5,
+    "deployment/neutron-server": 1.5,
+    "deployment/neutron-ovn-maintenance-worker": 1.5,
+    "daemonset/neutron-ovn-metadata-agent": 1.5,
+    "daemonset/openvswitch": 60.0,
+}
+
+
+@pytest.fixture(autouse=True)
+def _ready(ovn_cloud: FullCloud) -> None:
+    """Runs after any state of an earlier test."""
+    ovn_cloud.wait_ready()
+
+
+def demo_address(cloud: FullCloud) -> str:
+    """The floating IP of the virtual machine."""
+    return str(json.loads(demo.marker(cloud.cluster).read_text())["address"])
+
+
+def test_up_with_ovn_ends_with_a_vm_that_greets_by_its_floating_ip(ovn_cloud: FullCloud) -> None:
+    cloud = ovn_cloud
+    assert '"backend": "ml2/ovn"' in json.dumps(cloud.spec())
+    assert "✓ Virtual machine" in cloud.said or "virtual machine" in cloud.said
+    eventually(lambda: demo.greets(demo_address(cloud)), limit=120)
+    assert not {each.name for each in cloud.workloads()} & {
+        "neutron-ovs-agent",
+        "neutron-l3-agent",
+        "neutron-dhcp-agent",
+    }
+
+
+def test_smoke_passes_with_ovn(ovn_cloud: FullCloud) -> None:
+    print(ovn_cloud.stackwright("smoke", limit=400))
+
+
+@pytest.mark.parametrize("workload", RESTARTS)
+def test_a_restart_keeps_the_data_plane(ovn_cloud: FullCloud, workload: str) -> None:
+    with Pinger(demo_address(ovn_cloud)) as pinger:
+        ovn_cloud.kubectl("rollout", "restart", workload, "-n", ovn_cloud.namespace)
+        ovn_cloud.kubectl("rollout", "status", workload, "-n", ovn_cloud.namespace, limit=300)
+        mark = pinger.mark()
+        eventually(lambda: pinger.mark() > mark + 10, limit=60, pause=0.5)
+    print(f"{workload}: longest time without a response {pinger.gap():.1f} s, {pinger.lost()} pings lost")
+    assert pinger.gap() < RESTARTS[workload] + 0.5
