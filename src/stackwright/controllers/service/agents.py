@@ -57,6 +57,7 @@ def without_left_agents(seen: Observed, plan: Plan) -> Plan:
     labelled = {
         registered(agent.binary, node.name)
         for agent in seen.declared.agents
+        if agent.wanted(seen.context.settings)
         for node in seen.context.labelled(agent.label)
     }
     leaving = recorded - labelled

@@ -21,7 +21,7 @@ from stackwright.services.declaration import (
 )
 from stackwright.services.neutron.features import NeutronFeatures, NeutronSettings
 from stackwright.services.neutron.kind import Neutron
-from stackwright.services.neutron.ovs import OPENVSWITCH_CHART, OVN_CHART, certificates
+from stackwright.services.neutron.ovs import OPENVSWITCH_CHART, OVN_CHART, certificates, is_ovn, without_ovn
 from stackwright.services.neutron.values import ML2_AGENTS, OVN_AGENT, PORT, chart_values, contracts, images, secrets
 from stackwright.services.tested import BROKEN, RENDERED_ONLY, SMALL_CLOUD, UP, WITHOUT_CEPH, levels, service, switch
 
@@ -78,10 +78,15 @@ SERVICE = Service(
     modules={OPENVSWITCH: ("openvswitch",)},
     conf_files={"neutron": "neutron"},
     requires=lambda settings: ("database", "messaging", "identity"),
-    # OVN has its own records of nodes.
     agents=(
-        NodeAgent("neutron-openvswitch-agent", "ovs-agent", OPENVSWITCH),
-        *(NodeAgent(f"neutron-{each}", each, GATEWAY) for each in ("dhcp-agent", "l3-agent", "metadata-agent")),
+        NodeAgent("neutron-openvswitch-agent", "ovs-agent", OPENVSWITCH, without_ovn),
+        *(
+            NodeAgent(f"neutron-{name}", name, GATEWAY, without_ovn)
+            for name in ("dhcp-agent", "l3-agent", "metadata-agent")
+        ),
+        # Neutron deletes the chassis of a node together with either of them.
+        NodeAgent("ovn-controller", "controller", OPENVSWITCH, is_ovn),
+        NodeAgent(f"neutron-{OVN_AGENT}", OVN_AGENT, COMPUTE, is_ovn),
     ),
     agent_list=AgentList("/v2.0/agents", "agents", lambda each: (bool(each["alive"]), bool(each["admin_state_up"]))),
     driver=lambda settings: settings.backend,

@@ -18,6 +18,10 @@ def is_ovn(settings: NeutronSettings) -> bool:
     return settings.backend == "ml2/ovn"
 
 
+def without_ovn(settings: NeutronSettings) -> bool:
+    return not is_ovn(settings)
+
+
 def bridge_mappings(context: Context) -> list[str]:
     """physnet:bridge of each physical network."""
     return [f"{network.physnet}:{network.bridge}" for network in context.settings.external_networks]

@@ -35,6 +35,7 @@ def seen(
     nodes: Mapping[Label, list[str]] | None = None,
     pods: Mapping[str, list[str]] | None = None,
     now: float = 1000.0,
+    **settings: str,
 ) -> Observed:
     """known  recorded agents;  nodes  label → nodes;  pods  component → nodes of its pods"""
     named = nodes if nodes is not None else {COMPUTE: ["node1"]}
@@ -45,7 +46,8 @@ def seen(
         for name in names
     ]
     pending: Object = {"metadata": {"name": "pending", "labels": {"component": "compute"}}, "spec": {}}
-    context = Context(declared.name, NAMESPACE, ServiceSpec(), {}, nodes=refs, pods=(*found, pending))
+    parsed = declared.settings.model_validate(settings)
+    context = Context(declared.name, NAMESPACE, ServiceSpec(), {}, parsed, nodes=refs, pods=(*found, pending))
     thing = {**obj(declared.kind, declared.name), "status": {"agents": list(known)}}
     return Observed(declared, Settings({}, {}), thing, now, context=context)
 
@@ -209,6 +211,22 @@ def test_a_node_that_loses_one_role_keeps_its_other_agents() -> None:
     assert plan.empty
     forgotten = {"neutron-dhcp-agent@node2", "neutron-metadata-agent@node2"}
     assert plan.status["agents"] == sorted(set(both) - forgotten)
+
+
+def test_with_ovn_the_chassis_of_a_node_is_forgotten() -> None:
+    """A cloud without OVN does not record it."""
+    nodes = {OPENVSWITCH: ["node1"], GATEWAY: ["node1"], COMPUTE: ["node1"]}
+    known = [
+        f"{binary}@{node}" for binary in ("ovn-controller", "neutron-ovn-metadata-agent") for node in ("node1", "node2")
+    ]
+    start = seen(neutron.SERVICE, known=known, nodes=nodes, backend="ml2/ovn")
+    (attempt,) = without_left_agents(start, RELEASED).actions
+    assert isinstance(attempt, DeleteAgents)
+    assert set(attempt.agents) == {"ovn-controller@node2", "neutron-ovn-metadata-agent@node2"}
+    plan = without_left_agents(tried(start, {name: [] for name in attempt.agents}), RELEASED)
+    assert plan.status["agents"] == ["neutron-ovn-metadata-agent@node1", "ovn-controller@node1"]
+    other = without_left_agents(seen(neutron.SERVICE, known=(), nodes=nodes), RELEASED).status["agents"]
+    assert [name for name in other if "ovn" in name] == []
 
 
 def test_a_service_without_agents_is_left_alone() -> None:
