@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import socket
+import ssl
 
 import pytest
 from full import FullCloud
@@ -60,3 +62,43 @@ def test_a_restart_keeps_the_data_plane(ovn_cloud: FullCloud, workload: str) -> 
         eventually(lambda: pinger.mark() > mark + 10, limit=60, pause=0.5)
     print(f"{workload}: longest time without a response {pinger.gap():.1f} s, {pinger.lost()} pings lost")
     assert pinger.gap() < RESTARTS[workload] + 0.5
+
+
+def refused(address: tuple[str, int], tls: bool) -> bool:
+    """Whether a server ends a connection of a client without a certificate, and responds to no request."""
+    try:
+        with socket.create_connection(address, timeout=10) as plain:
+            context = ssl.create_default_context()
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+            connection = context.wrap_socket(plain) if tls else plain
+            connection.sendall(b'{"method":"list_dbs","params":[],"id":1}')
+            return not connection.recv(100)
+    except TimeoutError:
+        raise
+    except OSError:
+        return True
+
+
+@pytest.mark.parametrize(("port", "tls"), [(6641, False), (6641, True), (6642, True), (6643, True)])
+def test_databases_refuse_clients_without_a_certificate(ovn_cloud: FullCloud, port: int, tls: bool) -> None:
+    (pod,) = ovn_cloud.pods("-l", "application=ovn,component=ovsdb").values()
+    assert refused((pod["status"]["podIP"], port), tls)
+
+
+def switches(cloud: FullCloud) -> set[str]:
+    """Names of the networks in the northbound database."""
+    script = "ovn-nbctl --db=unix:/tmp/nb.sock --bare --columns=name list Logical_Switch"
+    words = ("exec", "-n", cloud.namespace, "ovn-ovsdb-0", "-c", "nb", "--", "sh", "-c", script)
+    return set(cloud.kubectl(*words).split())
+
+
+def test_lost_databases_are_restored_from_neutron(ovn_cloud: FullCloud) -> None:
+    before = switches(ovn_cloud)
+    assert before
+    words = ("-n", ovn_cloud.namespace, "--wait=false")
+    ovn_cloud.kubectl("delete", "pvc/ovn-data-ovn-ovsdb-0", "pod/ovn-ovsdb-0", *words)
+    eventually(lambda: switches(ovn_cloud) == set(), limit=120, pause=2)
+    print(ovn_cloud.stackwright("restart", "networking", limit=660))
+    eventually(lambda: switches(ovn_cloud) == before, limit=120, pause=2)
+    ovn_cloud.wait_ready()
+    eventually(lambda: demo.greets(demo_address(ovn_cloud)), limit=120, pause=2)
