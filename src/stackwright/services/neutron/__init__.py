@@ -23,7 +23,7 @@ from stackwright.services.neutron.features import NeutronFeatures, NeutronSettin
 from stackwright.services.neutron.kind import Neutron
 from stackwright.services.neutron.ovs import OPENVSWITCH_CHART, OVN_CHART, certificates, is_ovn, without_ovn
 from stackwright.services.neutron.values import ML2_AGENTS, OVN_AGENT, PORT, chart_values, contracts, images, secrets
-from stackwright.services.tested import BROKEN, RENDERED_ONLY, SMALL_CLOUD, UP, WITHOUT_CEPH, levels, service, switch
+from stackwright.services.tested import RENDERED_ONLY, SMALL_CLOUD, UP, WITHOUT_CEPH, levels, service, switch
 
 _AGENT_CALLS = ("rabbitmq", "keystone", "ovn-southbound")
 
@@ -99,7 +99,10 @@ SERVICE = Service(
         "features.services": service("networking", UP, SMALL_CLOUD),
         "features.logging.neutron.level": levels(UP),
         "features.messaging.components_with_dedicated_messaging": {"networking": UP},
-        "features.neutron.backend": {"ml2": UP, "ml2/ovn": BROKEN},
+        "features.neutron.backend": {
+            "ml2": UP,
+            "ml2/ovn": "test_up_with_ovn_ends_with_a_vm_that_greets_by_its_floating_ip",
+        },
         "features.neutron.tenant_network_types": {
             "vxlan": "test_vms_on_both_nodes_talk_over_the_tunnel",
             **dict.fromkeys(("flat", "vlan", "geneve"), RENDERED_ONLY),
