@@ -101,7 +101,8 @@ def chart_defaults(chart: str) -> Values:
 def containers(values: Values) -> Iterator[Container]:
     """The permanent containers of a chart, by its complete values.
 
-    A container without a workload of its own is a further one in the pods of the chart's DaemonSet.
+    A container without a workload of its own is a further one in the pods of the workload whose name begins its own, or
+    of the chart's DaemonSet.
     """
     flags = {flag: on for flag, on in values["manifests"].items() if flag.partition("_")[0] in WORKLOADS}
     own = {flag.partition("_")[2]: on for flag, on in flags.items()}
@@ -111,7 +112,8 @@ def containers(values: Values) -> Iterator[Container]:
         flag = name.replace("-", "_")
         if flag in jobs or not own.get(flag, True):
             continue
-        holder = name if flag in own else hosts[0]
+        named = [other for other in own if flag == other or flag.startswith(f"{other}_")]
+        holder = max(named, key=len).replace("_", "-") if named else hosts[0]
         label = values["labels"][holder]
         requests = {**resources["limits"], **resources["requests"]}
         yield Container(

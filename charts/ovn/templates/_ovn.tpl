@@ -21,6 +21,9 @@ containers:
   {{- $raft := printf "%s-raft" $which }}
   - name: {{ $which }}
     image: ovn_ovsdb_{{ $which }}
+    {{- if eq $which "sb" }}
+    resources: ovsdb-sb
+    {{- end }}
     command: [/opt/stackwright/database.sh, {{ $which }}]
     env:
       - name: POD_NAME
