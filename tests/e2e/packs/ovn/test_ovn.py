@@ -22,7 +22,7 @@ RESTARTS = {
     "deployment/neutron-server": 1.5,
     "deployment/neutron-ovn-maintenance-worker": 1.5,
     "daemonset/neutron-ovn-metadata-agent": 1.5,
-    "daemonset/openvswitch": 60.0,
+    "daemonset/openvswitch": 15.0,
 }
 
 
@@ -67,10 +67,10 @@ def test_a_restart_keeps_the_data_plane(ovn_cloud: FullCloud, workload: str) -> 
 def refused(address: tuple[str, int], tls: bool) -> bool:
     """Whether a server ends a connection of a client without a certificate, and responds to no request."""
     try:
-        with socket.create_connection(address, timeout=10) as plain:
-            context = ssl.create_default_context()
-            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-            connection = context.wrap_socket(plain) if tls else plain
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        plain = socket.create_connection(address, timeout=10)
+        with plain, context.wrap_socket(plain) if tls else plain as connection:
             connection.sendall(b'{"method":"list_dbs","params":[],"id":1}')
             return not connection.recv(100)
     except TimeoutError:
