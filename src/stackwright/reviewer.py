@@ -38,11 +38,10 @@ def main(check: Check | None = None) -> None:
     while (body := _message(requests)) is not None:
         signal.setitimer(signal.ITIMER_PROF, PROCESSOR)  # its signal ends the process
         try:
-            found = review(body, checked)
+            text = json.dumps(asdict(review(body, checked))).encode()
         except MemoryError:
             os._exit(OUT_OF_MEMORY)
         signal.setitimer(signal.ITIMER_PROF, 0)
-        text = json.dumps(asdict(found)).encode()
         responses.write(SIZE.pack(len(text)) + text)
         responses.flush()
 

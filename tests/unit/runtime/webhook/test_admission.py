@@ -87,9 +87,9 @@ async def test_it_returns_errors_or_admits_the_object(unused_tcp_port: int) -> N
         b"", b"{", b"[]", b"1", b"{}", b'{"request": 1}', b'{"request": {}}', b"\xff", b"[" * 150_000,
         b'{"request": {"uid": 1}}', b'{"request": {"uid": "u", "object": 1}}',
         b'{"request": {"uid": "u", "object": {}}}', b'{"request": {"uid": "u", "object": {"metadata": 1}}}',
-        '{"request": {"uid": "u"}}'.encode("utf-16"),
+        '{"request": {"uid": "u"}}'.encode("utf-16"), json.dumps({"request": {"uid": "é" * 129}}).encode(),
     ],
-    ids=range(14),
+    ids=range(15),
 )  # fmt: skip
 async def test_an_invalid_review_is_rejected(unused_tcp_port: int, body: bytes) -> None:
     async with serving(unused_tcp_port, lambda *_: []) as ask:

@@ -142,6 +142,21 @@ async def test_text_of_an_internal_error_is_hidden() -> None:
     assert found.fault
 
 
+async def test_process_ends_although_nobody_reads_its_output() -> None:
+    """asyncio does not notice the end of such a process."""
+    text = "import sys, time; sys.stdout.buffer.write(bytes(1 << 20)); sys.stdout.flush(); time.sleep(600)"
+    async with reviewing(sys.executable, "-c", text) as reviewer:
+        await asyncio.sleep(0.5)
+        assert await asyncio.wait_for(reviewer._stop(), 10) == -signal.SIGKILL
+
+
+async def test_modules_of_the_working_directory_are_not_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "json.py").write_text("raise SystemExit(9)")
+    monkeypatch.chdir(tmp_path)
+    async with reviewing(*COMMAND) as reviewer:
+        assert (await reviewer.review(body("next"))).status == 200
+
+
 async def test_printed_text_does_not_mix_with_responses() -> None:
     async with reviewing() as reviewer:
         assert (await reviewer.review(body("prints"))).status == 200
