@@ -74,7 +74,8 @@ NOTES = {
 class Container:
     """A container of a workload.
 
-    name    component of the chart, by which `pod.resources` names it
+    name    by which `pod.resources` of the chart names it
+    component  whose pods contain it
     nodes   label of the nodes
     pods    None: one on each of the nodes
     cpu, memory, limit  requests of CPU (cores) and memory (bytes), and the limit of memory (bytes)
@@ -82,6 +83,7 @@ class Container:
     """
 
     name: str
+    component: str
     nodes: str
     pods: int | None
     cpu: Decimal
@@ -101,8 +103,8 @@ def chart_defaults(chart: str) -> Values:
 def containers(values: Values) -> Iterator[Container]:
     """The permanent containers of a chart, by its complete values.
 
-    A container without a workload of its own is a further one in the pods of the workload whose name begins its own, or
-    of the chart's DaemonSet.
+    A container without a workload of its own belongs to the workload with the longest matching prefix, otherwise to the
+    chart's DaemonSet.
     """
     flags = {flag: on for flag, on in values["manifests"].items() if flag.partition("_")[0] in WORKLOADS}
     own = {flag.partition("_")[2]: on for flag, on in flags.items()}
@@ -118,6 +120,7 @@ def containers(values: Values) -> Iterator[Container]:
         requests = {**resources["limits"], **resources["requests"]}
         yield Container(
             name,
+            holder,
             f"{label['node_selector_key']}={label['node_selector_value']}",
             None if holder in hosts else int(values["pod"].get("replicas", {}).get(holder, 1)),
             amount(str(values["pod"]["requests"].get("cpu") or requests["cpu"])),
@@ -155,16 +158,18 @@ def cloud(size: str, preset: str, services: Iterable[str] = ()) -> list[Containe
             if not chart.wanted(context.settings):
                 continue
             values = merge(chart_defaults(chart.name), merged_values(declared, context, chart))
+            with_volume = set[str]()
             for each in containers(values):
-                volume = _volume(values, chart, each.name)
+                volume = _volume(values, chart, each.component) if each.component not in with_volume else ""
+                with_volume.add(each.component)
                 found.append(replace(each, volume=volume, chart=chart.name, release=chart.release(wanted.name)))
     return found
 
 
-def _volume(values: Values, chart: Chart, name: str) -> str:
-    if name == "osd":  # of a trial Ceph, which has its own value for its disks
+def _volume(values: Values, chart: Chart, component: str) -> str:
+    if component == "osd":  # of a trial Ceph, which has its own value for its disks
         return str(values["osd"]["size"])
-    return str(values["volume"]["size"]) if name in chart.claims else ""
+    return str(values["volume"]["size"]) if component in chart.claims else ""
 
 
 def page() -> str:

@@ -1,4 +1,4 @@
-"""Waits for the schema of a database, for scripts that know the required version.
+"""Waits for the schema of a database, for scripts that know the required version, or for another condition.
 
 It imports nothing of the service itself, to save memory and time.
 """

@@ -72,7 +72,7 @@ wait_for_data() {
 }
 
 # The leader's tasks: the schema of this image, and the removal of members that lost their volume and joined again.
-tend() {
+maintain() {
     local now
     while sleep 5; do
         now=$(status) && grep -qx 'Role: leader' <<<"$now" || continue
@@ -87,7 +87,7 @@ tend() {
     done
 }
 
-# lost <STATUS: prints the ids of members whose address another one has that sent a message later.
+# lost <STATUS: of several members with one address, prints all but the one heard from last; none if none was heard.
 lost() {
     awk '/ at ssl:.*\)/ {
         address = $4; sub(/\)$/, "", address)
@@ -102,5 +102,5 @@ lost() {
 
 [[ -e $DB ]] || wait_for_data
 configure "$DB"
-tend &
+maintain &
 serve

@@ -10,4 +10,5 @@ no() {
 
 now=$(status) || no "waiting for the other members of $NAME"
 grep -qx 'Status: joining cluster' <<<"$now" && no "joining the other members of $NAME, of which a majority must be connected"
-grep -q '^Leader: [^u]' <<<"$now" || no "$NAME has no leader, because no majority of its members is connected"
+grep -q '^Leader: [^u]' <<<"$now" || # not "unknown"
+    no "$NAME has no leader, because no majority of its members is connected"

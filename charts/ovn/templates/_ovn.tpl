@@ -21,9 +21,7 @@ containers:
   {{- $raft := printf "%s-raft" $which }}
   - name: {{ $which }}
     image: ovn_ovsdb_{{ $which }}
-    {{- if eq $which "sb" }}
-    resources: ovsdb-sb
-    {{- end }}
+    resources: ovsdb-{{ $which }}
     command: [/opt/stackwright/database.sh, {{ $which }}]
     env:
       - name: POD_NAME

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import shutil
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -31,7 +30,7 @@ from stackwright.forecast.entries import Entry
 from stackwright.forecast.plan import forecast
 from stackwright.forecast.simulate import Cause, Outside, Request
 from stackwright.local import tools
-from stackwright.local.image import images
+from stackwright.local.image import images, recipes
 from stackwright.runtime.memory import MemoryCluster
 
 IMAGES = "stackwright-images"  # the ConfigMap with the operator's images
@@ -56,15 +55,10 @@ async def foresee(
     spaces = sorted({m.obj["metadata"]["namespace"] for m in manifests if m.kind.namespaced} or {namespace})
     found: list[Entry] = []
     stuck: dict[str, Cause] = {}
-    known = await _settings(cluster)
+    known = await _settings(cluster, tell)
     if not known.images:
         where = f"{OPERATOR_NAMESPACE}/{IMAGES}"
         tell(f"Note: ConfigMap {where} does not exist, so the plan shows image names instead of references.")
-    upgraded = of_this_program(known.images, await asyncio.to_thread(images.titles))
-    if others := sorted(name for name, reference in known.images.items() if upgraded[name] != reference):
-        names = ", ".join(others)
-        tell(f"Note: the operator has other images than this program ({names}); the plan includes its upgrade.")
-    known = replace(known, images=upgraded)
     if known.unreadable:
         names = ", ".join(f"{OPERATOR_NAMESPACE}/{name}" for name in sorted(known.unreadable))
         tell(f"Note: you may not read {names}, so the plan does not show whether copies of these Secrets change.")
@@ -107,13 +101,13 @@ async def _request(reader: Reader, namespace: str, manifests: list[Manifest], de
     return Request(namespace, applied, tuple(gone), MANAGER, replaced)
 
 
-async def _settings(reader: Reader) -> Settings:
-    """The operator's settings: its references of images, and the charts of this program."""
+async def _settings(reader: Reader, tell: Callable[[str], None]) -> Settings:
+    """The operator's settings after an upgrade to this program: its charts and images, in the operator's registry."""
     configmap = await reader.get(CONFIGMAP, (OPERATOR_NAMESPACE, IMAGES))
     how = pulls(((configmap or {}).get("data") or {}).get(PULLS) or "")
     unreadable = frozenset([name for name in how["pull_secrets"] if not await _may_read(reader, name)])
     charts = chart_digests(), privileged_charts()
-    return Settings(_images(configmap), *charts, namespace=OPERATOR_NAMESPACE, unreadable=unreadable, **how)
+    return Settings(await _images(configmap, tell), *charts, namespace=OPERATOR_NAMESPACE, unreadable=unreadable, **how)
 
 
 async def _may_read(reader: Reader, secret: str) -> bool:
@@ -124,27 +118,21 @@ async def _may_read(reader: Reader, secret: str) -> bool:
     return True
 
 
-def _images(configmap: Object | None) -> dict[str, str]:
-    """Image references from the operator's ConfigMap."""
+async def _images(configmap: Object | None, tell: Callable[[str], None]) -> dict[str, str]:
+    """References of this program's images, or of the operator's if this installation has no recipes."""
     text = ((configmap or {}).get("data") or {}).get("images.json")
-    found: dict[str, str] = json.loads(text) if text else {}
+    if not text:
+        return {}
+    references: dict[str, str] = json.loads(text)
+    try:
+        titles = await asyncio.to_thread(images.titles)
+    except FileNotFoundError:  # in the image of the operator
+        tell("Note: this installation has no recipes of images, so the plan assumes the images of the operator.")
+        return references
+    found = recipes.upgraded(references, titles)
+    if others := ", ".join(sorted(name for name, reference in references.items() if found[name] != reference)):
+        tell(f"Note: the plan assumes the images of this program; the operator has others: {others}.")
     return found
-
-
-def of_this_program(references: Mapping[str, str], titles: Mapping[str, str]) -> dict[str, str]:
-    """The references after an upgrade of the operator to this program: of `titles`, in the registries of today.
-
-    titles  image → name and tag. References of another form are choices of the operator's owner, and remain. New images
-            get the only prefix of the others, if there is one. Pure.
-    """
-    prefixes = {
-        name: reference.removesuffix(found[0])
-        for name, reference in references.items()
-        if name in titles and (found := re.search(rf"(?<=/){re.escape(name)}:[0-9a-f]{{12}}$", reference))
-    }
-    new = titles.keys() - references.keys() if len(set(prefixes.values())) == 1 else set()
-    prefixes |= dict.fromkeys(new, next(iter(prefixes.values()), ""))
-    return {**references, **{name: prefix + titles[name] for name, prefix in prefixes.items()}}
 
 
 @asynccontextmanager

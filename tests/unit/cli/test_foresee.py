@@ -97,36 +97,6 @@ def test_a_value_is_of_the_last_level_that_sets_it(
     assert source_of(path, "glance", levels(before), levels(after)) == BUILT
 
 
-TITLES = {"nova": "nova:222222222222", "glance": "glance:111111111111", "new": "new:333333333333"}
-
-
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        ({}, {}),
-        (
-            {"nova": "r.example/p/nova:000000000000", "glance": "r.example/p/glance:111111111111"},
-            {
-                "nova": "r.example/p/nova:222222222222",
-                "glance": "r.example/p/glance:111111111111",
-                "new": "r.example/p/new:333333333333",
-            },
-        ),
-        (
-            {"nova": "a/nova:000000000000", "glance": "b/glance:000000000000"},
-            {"nova": "a/nova:222222222222", "glance": "b/glance:111111111111"},
-        ),
-        (
-            {"nova": "a/nova:2026.1", "glance": f"a/glance@sha256:{'0' * 64}", "gone": "a/gone:000000000000"},
-            {"nova": "a/nova:2026.1", "glance": f"a/glance@sha256:{'0' * 64}", "gone": "a/gone:000000000000"},
-        ),
-    ],
-    ids=["nothing", "an older version", "two prefixes", "choices of the owner"],
-)
-def test_an_upgrade_uses_the_registry_of_the_operator(given: dict[str, str], expected: dict[str, str]) -> None:
-    assert foresee.of_this_program(given, TITLES) == expected
-
-
 async def test_a_plan_before_an_upgrade_uses_the_images_of_this_program(monkeypatch: pytest.MonkeyPatch) -> None:
     """It used those of the installed operator, so it did not name the pods that restart with new ones."""
     cluster, notes, used = MemoryCluster(), list[str](), list[Any]()
@@ -144,3 +114,11 @@ async def test_a_plan_before_an_upgrade_uses_the_images_of_this_program(monkeypa
     await foresee.foresee(cluster, given, "a", tell=notes.append)
     assert used == [{"nova": "r.example/p/nova:222222222222"}]
     assert "nova" in notes[0]
+
+    def incomplete() -> dict[str, str]:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(images, "titles", incomplete)
+    await foresee.foresee(cluster, given, "a", tell=notes.append)
+    assert used[1] == json.loads(old)
+    assert "no recipes" in notes[1]

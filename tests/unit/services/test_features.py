@@ -122,6 +122,10 @@ NEUTRON = [
         "spec.features.neutron.tenant_network_types: geneve requires backend ml2/ovn",
     ),
     (
+        neutron(backend="ml2/ovn", tenant_network_types=["vxlan"]),
+        "spec.features.neutron.tenant_network_types: vxlan requires backend ml2; OVN allows geneve, vlan, flat",
+    ),
+    (
         neutron(tenant_network_types=["gre"]),
         "spec.features.neutron.tenant_network_types[0]: 'gre' is not allowed; allowed: 'flat', 'vlan', 'vxlan' or "
         "'geneve'",

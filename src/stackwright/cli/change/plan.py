@@ -36,7 +36,7 @@ def plan(
     """Show what a manifest would change, without changing anything.
 
     Without a file: show the pending work of the operator. The plan assumes that each step succeeds, and that the
-    operator is of this program's version: it uses the charts and images of this program, in the operator's registry.
+    operator has this program's version, with its charts and images.
 
     Exit code 0: no changes; 2: changes; 1: failure or wrong usage.
 

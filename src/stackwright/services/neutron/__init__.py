@@ -15,14 +15,13 @@ from stackwright.services.declaration import (
     Chart,
     Features,
     Listener,
-    NodeAgent,
     Public,
     Service,
 )
+from stackwright.services.neutron import ovn, ovs
 from stackwright.services.neutron.features import NeutronFeatures, NeutronSettings
 from stackwright.services.neutron.kind import Neutron
-from stackwright.services.neutron.ovs import OPENVSWITCH_CHART, OVN_CHART, certificates, is_ovn, without_ovn
-from stackwright.services.neutron.values import ML2_AGENTS, OVN_AGENT, PORT, chart_values, contracts, images, secrets
+from stackwright.services.neutron.values import PORT, chart_values, contracts, images, secrets
 from stackwright.services.tested import RENDERED_ONLY, SMALL_CLOUD, UP, WITHOUT_CEPH, levels, service, switch
 
 _AGENT_CALLS = ("rabbitmq", "keystone", "ovn-southbound")
@@ -40,7 +39,7 @@ SERVICE = Service(
             "neutron",
             chart_values,
             images=images,
-            daemonsets=(*ML2_AGENTS, OVN_AGENT),
+            daemonsets=(*ovs.COMPONENTS, ovn.AGENT),
             options=(
                 "neutron",
                 "plugins",
@@ -65,12 +64,12 @@ SERVICE = Service(
                 COMPUTE: (*_AGENT_CALLS, "nova-metadata"),
             },
         ),
-        OPENVSWITCH_CHART,
-        OVN_CHART,
+        ovs.CHART,
+        ovn.CHART,
     ),
     secrets=secrets,
     contracts=contracts,
-    certificates=certificates,
+    certificates=ovn.certificates,
     settings=NeutronSettings,
     features=Features(NeutronFeatures, "The networking service."),
     from_cloud=lambda cloud: {"messaging_instance": cloud.bus("neutron")},
@@ -78,16 +77,7 @@ SERVICE = Service(
     modules={OPENVSWITCH: ("openvswitch",)},
     conf_files={"neutron": "neutron"},
     requires=lambda settings: ("database", "messaging", "identity"),
-    agents=(
-        NodeAgent("neutron-openvswitch-agent", "ovs-agent", OPENVSWITCH, without_ovn),
-        *(
-            NodeAgent(f"neutron-{name}", name, GATEWAY, without_ovn)
-            for name in ("dhcp-agent", "l3-agent", "metadata-agent")
-        ),
-        # Neutron deletes the chassis of a node together with either of them.
-        NodeAgent("ovn-controller", "controller", OPENVSWITCH, is_ovn),
-        NodeAgent(f"neutron-{OVN_AGENT}", OVN_AGENT, COMPUTE, is_ovn),
-    ),
+    agents=(*ovs.AGENTS, *ovn.AGENTS),
     agent_list=AgentList("/v2.0/agents", "agents", lambda each: (bool(each["alive"]), bool(each["admin_state_up"]))),
     driver=lambda settings: settings.backend,
     presets=("core", "compute"),

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 from stackwright.api.services.kinds import Size
 from stackwright.services.context import GATEWAY, Context, Values
-from stackwright.services.neutron.ovs import NORTHBOUND, SOUTHBOUND, bridge_mappings, is_ovn, remotes
+from stackwright.services.neutron.ovn import is_ovn, options
+from stackwright.services.neutron.ovs import bridge_mappings
 from stackwright.services.oslo import api_conf
-
-TLS_FOLDER = "/run/secrets/ovn-tls"  # of the chart neutron, with its `secrets.tls.ovn`
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ def _ml2_conf(context: Context) -> Values:
     if is_ovn(context.settings):
         conf["ml2_type_geneve"] = {"vni_ranges": ["1:65536"], "max_header_size": 38}
         conf["ovn"] = {
-            **_ovn_conf(context, nb=NORTHBOUND, sb=SOUTHBOUND),
+            **options(context, "nb", "sb"),
             "ovn_metadata_enabled": True,
             "dns_servers": _dns(context),
             # At its start, the maintenance worker restores networks of Neutron that a database has lost.
@@ -83,19 +82,6 @@ def _ml2_conf(context: Context) -> Values:
             "ovsdb_retry_max_interval": 10,  # seconds; 180 by default
         }
     return conf
-
-
-def _ovn_conf(context: Context, **databases: int) -> Values:
-    """The options for connections to some of OVN's databases: name → port."""
-    files = {"private_key": "tls.key", "certificate": "tls.crt", "ca_cert": "ca.crt"}
-    return {
-        option: value
-        for name, port in databases.items()
-        for option, value in (
-            (f"ovn_{name}_connection", remotes(context, port)),
-            *((f"ovn_{name}_{option}", f"{TLS_FOLDER}/{file}") for option, file in files.items()),
-        )
-    }
 
 
 def _dns(context: Context) -> list[str]:
@@ -122,5 +108,5 @@ def conf(context: Context) -> Values:
     if level == "DEBUG":
         found["logging"]["logger_loop"] = {"level": level}
     if is_ovn(context.settings):
-        found["ovn_metadata_agent"] = {"ovn": _ovn_conf(context, sb=SOUTHBOUND)}
+        found["ovn_metadata_agent"] = {"ovn": options(context, "sb")}
     return found

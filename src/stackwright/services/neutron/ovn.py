@@ -1,0 +1,81 @@
+"""OVN: its release, the connections to its databases, and its agents on nodes. Pure."""
+
+from __future__ import annotations
+
+from stackwright.services.context import COMPUTE, CONTROL_PLANE, GATEWAY, OPENVSWITCH, Context, Values, placed
+from stackwright.services.declaration import Certificate, Chart, Listener, NodeAgent
+from stackwright.services.neutron.features import NeutronSettings
+from stackwright.services.neutron.ovs import bridge_mappings
+from stackwright.services.sizes import VOTERS
+
+DATABASES = "ovn-ovsdb"
+PORTS = {"nb": 6641, "sb": 6642}  # of the northbound and the southbound database
+RAFT = (6643, 6644)
+TLS = "ovn-tls"
+TLS_FOLDER = "/run/secrets/ovn-tls"  # of the chart neutron, with its `secrets.tls.ovn`
+AGENT = "ovn-metadata-agent"
+_HOSTS = tuple(f"{DATABASES}-{member}" for member in range(max(VOTERS.values())))
+
+
+def is_ovn(settings: NeutronSettings) -> bool:
+    return settings.backend == "ml2/ovn"
+
+
+def options(context: Context, *databases: str) -> Values:
+    """Options of Neutron for connections to `nb` and `sb`.
+
+    All hosts are named at each size, because an override may raise the number of members; others do not resolve.
+    """
+    files = {"private_key": "tls.key", "certificate": "tls.crt", "ca_cert": "ca.crt"}
+    found: Values = {}
+    for name in databases:
+        found[f"ovn_{name}_connection"] = ",".join(f"ssl:{context.host(host)}:{PORTS[name]}" for host in _HOSTS)
+        found |= {f"ovn_{name}_{option}": f"{TLS_FOLDER}/{file}" for option, file in files.items()}
+    return found
+
+
+def certificates(context: Context) -> tuple[Certificate, ...]:
+    """One certificate for the members of the databases, which are clients of each other, and for other clients.
+
+    Open vSwitch checks the issuer, and no names.
+    """
+    names = (*(context.host(host) for host in _HOSTS), f"*.{context.host(f'{DATABASES}-discovery')}")
+    return (Certificate(TLS, names=names),) if is_ovn(context.settings) else ()
+
+
+def _ovn_values(context: Context) -> Values:
+    members = VOTERS[context.spec.size]
+    return {
+        "endpoints": {"cluster_domain_suffix": context.spec.cluster_domain},
+        "labels": {**placed(CONTROL_PLANE, "ovsdb", "northd"), **placed(OPENVSWITCH, "controller")},
+        "pod": {"replicas": {"ovsdb": members, "northd": min(members, 2)}},
+        "secrets": {"tls": {"ovn": TLS}},
+        "volume": {"class_name": context.spec.storage_class or None},
+        "conf": {
+            "bridge_mappings": bridge_mappings(context),
+            "gateways": sorted(node.name for node in context.labelled(GATEWAY)),
+        },
+    }
+
+
+# OVN lists both for a chassis, and Neutron deletes the chassis with either.
+AGENTS = (
+    NodeAgent("ovn-controller", "controller", OPENVSWITCH, is_ovn),
+    NodeAgent(f"neutron-{AGENT}", AGENT, COMPUTE, is_ovn),
+)
+CHART = Chart(
+    "ovn",
+    _ovn_values,
+    images=lambda settings: dict.fromkeys(("ovn_ovsdb_nb", "ovn_ovsdb_sb", "ovn_northd", "ovn_controller"), "ovn"),
+    daemonsets=("controller",),
+    wanted=is_ovn,
+    claims=("ovsdb",),
+    voters="ovsdb",
+    listens=(
+        Listener("ovsdb", (PORTS["nb"],), name="ovn-northbound"),
+        Listener("ovsdb", (PORTS["sb"],), name="ovn-southbound"),
+        Listener("ovsdb", RAFT, sources=("ovn",)),
+        Listener("northd"),
+    ),
+    calls=("ovn-northbound", "ovn-southbound"),
+)
