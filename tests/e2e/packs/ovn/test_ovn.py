@@ -6,6 +6,7 @@ import json
 import socket
 import ssl
 
+import ovn
 import pytest
 from full import FullCloud
 from harness import eventually
@@ -32,16 +33,11 @@ def _ready(ovn_cloud: FullCloud) -> None:
     ovn_cloud.wait_ready()
 
 
-def demo_address(cloud: FullCloud) -> str:
-    """The floating IP of the virtual machine."""
-    return str(json.loads(demo.marker(cloud.cluster).read_text())["address"])
-
-
 def test_up_with_ovn_ends_with_a_vm_that_greets_by_its_floating_ip(ovn_cloud: FullCloud) -> None:
     cloud = ovn_cloud
     assert '"backend": "ml2/ovn"' in json.dumps(cloud.spec())
     assert "Virtual machine" in cloud.said
-    eventually(lambda: demo.greets(demo_address(cloud)), limit=120)
+    eventually(lambda: demo.greets(ovn.demo_address(cloud)), limit=120)
     assert not {each.name for each in cloud.workloads()} & {
         "neutron-ovs-agent",
         "neutron-l3-agent",
@@ -55,7 +51,7 @@ def test_smoke_passes_with_ovn(ovn_cloud: FullCloud) -> None:
 
 @pytest.mark.parametrize("workload", RESTARTS)
 def test_a_restart_keeps_the_data_plane(ovn_cloud: FullCloud, workload: str) -> None:
-    with Pinger(demo_address(ovn_cloud)) as pinger:
+    with Pinger(ovn.demo_address(ovn_cloud)) as pinger:
         ovn_cloud.kubectl("rollout", "restart", workload, "-n", ovn_cloud.namespace)
         ovn_cloud.kubectl("rollout", "status", workload, "-n", ovn_cloud.namespace, limit=300)
         mark = pinger.mark()
@@ -85,20 +81,13 @@ def test_databases_refuse_clients_without_a_certificate(ovn_cloud: FullCloud, po
     assert refused((pod["status"]["podIP"], port), tls)
 
 
-def switches(cloud: FullCloud) -> set[str]:
-    """Names of the networks in the northbound database."""
-    script = "ovn-nbctl --db=unix:/tmp/nb.sock --bare --columns=name list Logical_Switch"
-    words = ("exec", "-n", cloud.namespace, "ovn-ovsdb-0", "-c", "nb", "--", "sh", "-c", script)
-    return set(cloud.kubectl(*words).split())
-
-
 def test_lost_databases_are_restored_from_neutron(ovn_cloud: FullCloud) -> None:
-    before = switches(ovn_cloud)
+    before = ovn.switches(ovn_cloud)
     assert before
     words = ("-n", ovn_cloud.namespace, "--wait=false")
     ovn_cloud.kubectl("delete", "pvc/ovn-data-ovn-ovsdb-0", "pod/ovn-ovsdb-0", *words)
-    eventually(lambda: switches(ovn_cloud) == set(), limit=120, pause=2)
+    eventually(lambda: ovn.switches(ovn_cloud) == set(), limit=120, pause=2)
     print(ovn_cloud.stackwright("restart", "networking", limit=660))
-    eventually(lambda: switches(ovn_cloud) == before, limit=120, pause=2)
+    eventually(lambda: ovn.switches(ovn_cloud) == before, limit=120, pause=2)
     ovn_cloud.wait_ready()
-    eventually(lambda: demo.greets(demo_address(ovn_cloud)), limit=120, pause=2)
+    eventually(lambda: demo.greets(ovn.demo_address(ovn_cloud)), limit=120, pause=2)
