@@ -52,7 +52,9 @@ def test_ovn_has_no_agents_that_ask_by_rpc() -> None:
     found = values(backend="ml2/ovn", external_networks=[EXTERNAL])
     ml2 = found["neutron"]["conf"]["plugins"]["ml2_conf"]
     assert ml2["ml2"]["tenant_network_types"] == ["geneve"]
-    assert ml2["ovn"]["ovn_nb_connection"] == "tcp:ovn-ovsdb-nb.openstack.svc.cluster.local:6641"
+    hosts = [f"ovn-ovsdb-{member}.openstack.svc.cluster.local" for member in range(3)]
+    assert ml2["ovn"]["ovn_nb_connection"] == ",".join(f"ssl:{host}:6641" for host in hosts)
+    assert ml2["ovn"]["ovn_sb_connection"] == ",".join(f"ssl:{host}:6642" for host in hosts)
     on = {name for name, wanted in found["neutron"]["manifests"].items() if wanted}
     assert on == {"daemonset_ovn_metadata_agent", "deployment_ovn_maintenance_worker"}
     assert found["ovn"]["conf"] == {"bridge_mappings": ["physnet1:br-ex"], "gateways": ["node0"]}
@@ -95,3 +97,10 @@ def test_sizes_grow() -> None:
 def test_names_that_do_not_fit(settings: dict[str, Any], said: str) -> None:
     with pytest.raises(ValidationError, match=said):
         values(**settings)
+
+
+@pytest.mark.parametrize(("backend", "expected"), [("ml2/ovn", ["ovn-tls"]), ("ml2", [])])
+def test_only_ovn_has_a_certificate(backend: str, expected: list[str]) -> None:
+    settings = NeutronSettings.model_validate({"backend": backend})
+    found = SERVICE.certificates(Context("neutron", "openstack", ServiceSpec(), {}, settings))
+    assert [each.name for each in found] == expected

@@ -132,9 +132,7 @@ class NeutronFeatures(Model):
         if self.backend == "ml2" and "geneve" in self.tenant_network_types:
             problems.append("tenant_network_types: geneve requires backend ml2/ovn")
         if self.backend == "ml2/ovn" and "vxlan" in self.tenant_network_types:
-            problems.append(
-                "tenant_network_types: vxlan requires backend ml2; OVN allows geneve, vlan, flat"
-            )
+            problems.append("tenant_network_types: vxlan requires backend ml2; OVN allows geneve, vlan, flat")
         if problems:
             raise ValueError("; ".join(problems))
         return self

@@ -8,23 +8,14 @@ import ssl
 
 import ovn
 import pytest
+from faults.restarts import SWITCH, SWITCH_LIMIT, outages, restarted
 from full import FullCloud
 from harness import eventually
-from traffic.pinger import Pinger
+from traffic.pinger import CHANCE, Pinger
 
 from stackwright.local.steps.openstack import demo
 
-# Workload → seconds without a response that its restart may cause. The userspace datapath forwards nothing while its
-# process restarts; all other components only change it.
-RESTARTS = {
-    "deployment/ovn-northd": 1.5,
-    "statefulset/ovn-ovsdb": 1.5,
-    "daemonset/ovn-controller": 1.5,
-    "deployment/neutron-server": 1.5,
-    "deployment/neutron-ovn-maintenance-worker": 1.5,
-    "daemonset/neutron-ovn-metadata-agent": 1.5,
-    "daemonset/openvswitch": 15.0,
-}
+PARTS = ("neutron", "openvswitch", "ovn")
 
 
 @pytest.fixture(autouse=True)
@@ -49,15 +40,18 @@ def test_smoke_passes_with_ovn(ovn_cloud: FullCloud) -> None:
     print(ovn_cloud.stackwright("smoke", limit=400))
 
 
-@pytest.mark.parametrize("workload", RESTARTS)
-def test_a_restart_keeps_the_data_plane(ovn_cloud: FullCloud, workload: str) -> None:
+def test_restarts_lose_no_ping_but_those_of_the_switch(ovn_cloud: FullCloud) -> None:
+    """The userspace datapath forwards nothing while its process restarts; all other components only change it."""
+    mine = [each for each in ovn_cloud.workloads() if any(f"application={part}" in each.selector for part in PARTS)]
+    assert {"ovn-northd", "ovn-ovsdb", "ovn-controller", "neutron-server", SWITCH} <= {each.name for each in mine}
+    seen = {}
     with Pinger(ovn.demo_address(ovn_cloud)) as pinger:
-        ovn_cloud.kubectl("rollout", "restart", workload, "-n", ovn_cloud.namespace)
-        ovn_cloud.kubectl("rollout", "status", workload, "-n", ovn_cloud.namespace, limit=300)
-        mark = pinger.mark()
-        eventually(lambda: pinger.mark() > mark + 10, limit=60, pause=0.5)
-    print(f"{workload}: longest time without a response {pinger.gap():.1f} s, {pinger.lost()} pings lost")
-    assert pinger.gap() < RESTARTS[workload] + 0.5
+        for workload in mine:
+            attempts = seen[str(workload)] = [restarted(ovn_cloud, workload, pinger)]
+            if 0 < attempts[0][0] <= CHANCE and workload.name != SWITCH:
+                attempts.append(restarted(ovn_cloud, workload, pinger))
+    assert outages(seen) == {}
+    assert seen[f"daemonset/{SWITCH}"][0][1] < SWITCH_LIMIT
 
 
 def refused(address: tuple[str, int], tls: bool) -> bool:
@@ -69,13 +63,13 @@ def refused(address: tuple[str, int], tls: bool) -> bool:
         with plain, context.wrap_socket(plain) if tls else plain as connection:
             connection.sendall(b'{"method":"list_dbs","params":[],"id":1}')
             return not connection.recv(100)
-    except TimeoutError:
+    except (TimeoutError, ConnectionRefusedError):
         raise
     except OSError:
         return True
 
 
-@pytest.mark.parametrize(("port", "tls"), [(6641, False), (6641, True), (6642, True), (6643, True)])
+@pytest.mark.parametrize(("port", "tls"), [(port, tls) for port in range(6641, 6645) for tls in (False, True)])
 def test_databases_refuse_clients_without_a_certificate(ovn_cloud: FullCloud, port: int, tls: bool) -> None:
     (pod,) = ovn_cloud.pods("-l", "application=ovn,component=ovsdb").values()
     assert refused((pod["status"]["podIP"], port), tls)

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -19,17 +20,34 @@ PLACES = {"/etc/ovn": "etc", "/var/lib/ovn": "data", "/dev/termination-log": "wh
 # Stand-ins. A server without a database runs until it ends; the other one is the end of a test.
 SERVER = """#!/bin/bash
 echo "server $(cat "$WORLD/tmp/nb.json")" >>"$WORLD/asked"
-[[ $(cat "$WORLD/tmp/nb.json") != *'"databases": {}'* ]] || exec sleep 30
+echo "options $*" >>"$WORLD/asked"
+[[ ! -e $WORLD/broken ]] || exit 1
+if [[ $(cat "$WORLD/tmp/nb.json") == *'"databases": {}'* ]]; then exec /bin/sleep 30; fi
+/bin/sleep "$(cat "$WORLD/serves" 2>/dev/null || echo 0)"
 """
 TOOL = """#!/bin/bash
 [[ $1 != schema-name ]] || { echo OVN_Northbound; exit; }
 echo "tool $*" >>"$WORLD/asked"
 [[ ! -e $WORLD/full ]] || exit 1
+for word; do [[ $word != *.db.new || ! -e $word ]] || { echo "$word: File exists"; exit 1; }; done
 for word; do [[ $word != *.db.new ]] || echo new >"$word"; done
 """
 CLIENT = """#!/bin/bash
-[[ $* =~ ssl:ovn-ovsdb-([0-9])[.] && -s $WORLD/peer${BASH_REMATCH[1]} ]] && cat "$WORLD/peer${BASH_REMATCH[1]}"
+case "$*" in
+    *" needs-conversion unix:"*) cat "$WORLD/needs"; exit ;;
+    *" convert unix:"*) echo "client convert" >>"$WORLD/asked"; exit ;;
+esac
+[[ $* =~ ssl:ovn-ovsdb-([0-9])[.]ns[.]svc:6641 ]] && response=$WORLD/peer${BASH_REMATCH[1]}
+[[ -s $response ]] && cat "$response"
 """
+CONTROL = """#!/bin/bash
+[[ $3 != cluster/status ]] || { cat "$WORLD/status"; exit; }
+echo "control ${*:3}" >>"$WORLD/asked"
+"""
+PAUSE = """#!/bin/bash
+exec /bin/sleep 0.1
+"""
+TLS = "--private-key=etc/tls/tls.key --certificate=etc/tls/tls.crt --ca-cert=etc/tls/ca.crt"
 MEMBER = '[{"rows":[{"cid":["uuid","235e1d6e-0000-4000-8000-000000000000"]}]}]'
 JOINING = '[{"rows":[{"cid":["set",[]]}]}]'
 EMPTY = '[{"rows":[]}]'
@@ -37,7 +55,14 @@ EMPTY = '[{"rows":[]}]'
 
 @pytest.fixture
 def world(tmp_path: Path) -> Path:
-    for name, text in {"ovsdb-server": SERVER, "ovsdb-tool": TOOL, "ovsdb-client": CLIENT}.items():
+    programs = {
+        "ovsdb-server": SERVER,
+        "ovsdb-tool": TOOL,
+        "ovsdb-client": CLIENT,
+        "ovs-appctl": CONTROL,
+        "sleep": PAUSE,
+    }
+    for name, text in programs.items():
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o755)
     for name in ("etc", "data", "tmp"):
@@ -51,9 +76,14 @@ def script(world: Path, name: str) -> str:
 
 
 def start(
-    world: Path, ordinal: int = 0, peers: Mapping[int, str] | None = None, size: int = 3, limit: float = 20
+    world: Path,
+    ordinal: int = 0,
+    peers: Mapping[int, str] | None = None,
+    size: int = 3,
+    limit: float = 20,
+    stop: bool = False,
 ) -> int:
-    """The exit code; `peers` are the responses of other members, by ordinal."""
+    """The exit code; `peers` are the responses of other members, by ordinal; `stop` sends SIGTERM after a second."""
     for number, response in (peers or {}).items():
         (world / f"peer{number}").write_text(response)
     env = {"PATH": f"{world}:{os.environ['PATH']}", "WORLD": str(world), "POD_NAME": f"ovn-ovsdb-{ordinal}"}
@@ -63,9 +93,14 @@ def start(
     quiet = subprocess.DEVNULL
     with subprocess.Popen(words, env=env, stdout=quiet, stderr=quiet, process_group=0) as started:
         try:
+            if stop:
+                with suppress(subprocess.TimeoutExpired):
+                    started.wait(1)
+                started.terminate()
             return started.wait(limit)
         finally:
-            os.killpg(started.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.killpg(started.pid, signal.SIGKILL)
 
 
 def asked(world: Path, program: str) -> list[str]:
@@ -84,6 +119,58 @@ def test_member_with_data_starts_with_it(world: Path) -> None:
     assert asked(world, "tool") == []
     assert databases(world) == [["data/ovnnb_db.db"]]
     assert (world / "data/ovnnb_db.db").read_text() == "data"
+
+
+def test_server_accepts_only_connections_with_certificates(world: Path) -> None:
+    (world / "data/ovnnb_db.db").write_text("data")
+    assert start(world) == 0
+    (options,) = asked(world, "options")
+    assert TLS in options
+    (conf,) = (json.loads(each) for each in asked(world, "server"))
+    assert sorted(each.partition(":")[0] for each in conf["remotes"]) == ["pssl", "punix"]
+    assert conf["remotes"]["pssl:6641:[::]"] == {"inactivity-probe": 60000}
+
+
+def test_rest_of_an_interrupted_start_is_replaced(world: Path) -> None:
+    (world / "data/ovnnb_db.db.new").write_text("half")
+    assert start(world, size=1) == 0
+    assert (world / "data/ovnnb_db.db").read_text() == "new\n"
+
+
+def test_server_that_does_not_start_is_named(world: Path) -> None:
+    (world / "broken").touch()
+    assert start(world) == 1
+    assert (world / "why").read_text() == "ovsdb-server does not start"
+
+
+@pytest.mark.parametrize(
+    ("role", "needs", "expected"),
+    [
+        ("leader", "no", ["control cluster/kick OVN_Northbound bbbb"]),
+        ("leader", "yes", ["client convert", "control cluster/kick OVN_Northbound bbbb"]),
+        ("follower", "yes", []),
+    ],
+)
+def test_leader_converts_the_schema_and_removes_lost_members(
+    world: Path, role: str, needs: str, expected: list[str]
+) -> None:
+    (world / "data/ovnnb_db.db").write_text("data")
+    (world / "serves").write_text("1")
+    (world / "needs").write_text(f"{needs}\n")
+    (world / "status").write_text(
+        f"Status: cluster member\nRole: {role}\nServers:\n"
+        "    aaaa (aaaa at ssl:ovn-ovsdb-0.ns.svc:6643) (self)\n"
+        "    bbbb (bbbb at ssl:ovn-ovsdb-1.ns.svc:6643) last msg 90000 ms ago\n"
+        "    cccc (cccc at ssl:ovn-ovsdb-1.ns.svc:6643) last msg 5 ms ago\n"
+    )
+    assert start(world) == 0
+    lines = (world / "asked").read_text().splitlines()
+    assert sorted({each for each in lines if each.startswith(("client", "control"))}) == expected
+
+
+def test_waiting_member_ends_at_once(world: Path) -> None:
+    assert start(world, stop=True) == 0
+    assert asked(world, "tool") == []
 
 
 def test_only_member_creates_the_cluster(world: Path) -> None:

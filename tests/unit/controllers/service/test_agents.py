@@ -214,17 +214,19 @@ def test_a_node_that_loses_one_role_keeps_its_other_agents() -> None:
 
 
 def test_with_ovn_the_chassis_of_a_node_is_forgotten() -> None:
-    """A cloud without OVN does not record it."""
-    nodes = {OPENVSWITCH: ["node1"], GATEWAY: ["node1"], COMPUTE: ["node1"]}
-    known = [
-        f"{binary}@{node}" for binary in ("ovn-controller", "neutron-ovn-metadata-agent") for node in ("node1", "node2")
-    ]
-    start = seen(neutron.SERVICE, known=known, nodes=nodes, backend="ml2/ovn")
+    """A cloud without OVN does not record it, and one that changed to OVN keeps the agents that it had."""
+    nodes = {OPENVSWITCH: ["gateway", "compute"], GATEWAY: ["gateway"], COMPUTE: ["compute"]}
+    there = ["neutron-ovn-metadata-agent@compute", "ovn-controller@compute", "ovn-controller@gateway"]
+    gone = ["neutron-ovn-metadata-agent@gone", "ovn-controller@gone"]
+    start = seen(neutron.SERVICE, known=[*there, *gone, "neutron-l3-agent@gateway"], nodes=nodes, backend="ml2/ovn")
     (attempt,) = without_left_agents(start, RELEASED).actions
     assert isinstance(attempt, DeleteAgents)
-    assert set(attempt.agents) == {"ovn-controller@node2", "neutron-ovn-metadata-agent@node2"}
+    assert sorted(attempt.agents) == gone
     plan = without_left_agents(tried(start, {name: [] for name in attempt.agents}), RELEASED)
-    assert plan.status["agents"] == ["neutron-ovn-metadata-agent@node1", "ovn-controller@node1"]
+    assert plan.status["agents"] == sorted([*there, "neutron-l3-agent@gateway"])
+    assert without_left_agents(seen(neutron.SERVICE, known=(), nodes=nodes, backend="ml2/ovn"), RELEASED).status == {
+        "agents": there
+    }
     other = without_left_agents(seen(neutron.SERVICE, known=(), nodes=nodes), RELEASED).status["agents"]
     assert [name for name in other if "ovn" in name] == []
 

@@ -233,8 +233,12 @@ TITLES = {"nova": "nova:222222222222", "glance": "glance:111111111111", "new": "
             {"nova": "a/nova:2026.1", "glance": f"a/glance@sha256:{'0' * 64}", "gone": "a/gone:000000000000"},
             {"nova": "a/nova:2026.1", "glance": f"a/glance@sha256:{'0' * 64}", "gone": "a/gone:000000000000"},
         ),
+        (
+            {"nova": "r/p/nova:000000000000-mine", "glance": "r/p/my-glance:000000000000"},
+            {"nova": "r/p/nova:000000000000-mine", "glance": "r/p/my-glance:000000000000"},
+        ),
     ],
-    ids=["nothing", "an older version", "two prefixes", "choices of the owner"],
+    ids=["nothing", "an older version", "two prefixes", "choices of the owner", "names and tags that are longer"],
 )
 def test_an_upgrade_uses_the_registry_of_the_operator(given: dict[str, str], expected: dict[str, str]) -> None:
     assert recipes.upgraded(given, TITLES) == expected
