@@ -31,14 +31,11 @@ SIZES: tuple[str, ...] = get_args(Size)
 WORKLOADS = ("deployment", "statefulset", "daemonset")  # of the keys of `manifests`, without Jobs, whose pods end
 Values = Mapping[str, Any]
 CLOUDS = {
-    "core": ("Preset `core`", "core", ()),
-    "all": (
-        "All services",
-        "compute",
-        tuple(declared.service for declared in SERVICES),
-    ),
+    "core": ("Preset `core`", "core", (), "ml2"),
+    "ovn": ("Preset `core` with OVN", "core", (), "ml2/ovn"),
+    "all": ("All services", "compute", tuple(declared.service for declared in SERVICES), "ml2"),
 }
-"""Name → title, preset, and requested services."""
+"""Name → title, preset, requested services, and back end of networks."""
 PAGE = """\
 # Sizes
 
@@ -65,6 +62,7 @@ ROWS = (
 )
 NOTES = {
     "core": "Images are files on one volume, which all pods of Glance share; Glance therefore has one pod.",
+    "ovn": "Only what differs from the preset `core`. Neutron's RPC server and its agents do not exist.",
     "all": "Only what differs from the preset `core`. Images, volumes and objects are in a trial Ceph inside the\n"
     "cloud, whose pods an [external Ceph](../howto/use-external-ceph.md) replaces.",
 }
@@ -129,14 +127,14 @@ def containers(values: Values) -> Iterator[Container]:
         )
 
 
-def cloud(size: str, preset: str, services: Iterable[str] = ()) -> list[Container]:
+def cloud(size: str, preset: str, services: Iterable[str] = (), backend: str = "ml2") -> list[Container]:
     """All permanent containers of a cloud."""
     spec = {
         "openstack_version": "epoxy",
         "preset": preset,
         "size": size,
         "public_domain_name": "cloud.example",
-        "features": {"services": list(services)},
+        "features": {"services": list(services), "neutron": {"backend": backend}},
     }
     kind = OpenStackDeployment.KIND
     obj = {
