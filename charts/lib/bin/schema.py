@@ -1,10 +1,9 @@
-"""Waits for the schema of a database, for scripts that know the required version, or for another condition.
+"""Waits for the schema of a database, for scripts that know the required version.
 
 It imports nothing of the service itself, to save memory and time.
 """
 
 import configparser
-import sys
 import time
 import urllib.parse
 from collections.abc import Callable
@@ -44,10 +43,7 @@ def versions(cursor: pymysql.cursors.Cursor) -> set[str]:
 
 
 def wait(missing: Callable[[], str], what: str) -> None:
-    """Waits until nothing is missing; errors of the server count as missing.
-
-    Logs the cause when it changes, as an error, because the standard output may be read by a script.
-    """
+    """Waits until nothing is missing; errors of the server count as missing. Logs the cause when it changes."""
     said = ""
     while True:
         try:
@@ -57,6 +53,6 @@ def wait(missing: Callable[[], str], what: str) -> None:
         if not lack:
             return
         if lack != said:
-            print(f"Waiting for {what}: {lack}", file=sys.stderr, flush=True)
+            print(f"Waiting for {what}: {lack}", flush=True)
             said = lack
         time.sleep(1)

@@ -7,16 +7,26 @@
 #   otherwise                             check again
 #
 # A server without the database runs while a member checks, so that its peers get a response. A first start cannot be
-# distinguished from a lost volume: a member without data creates no cluster while a peer with data may exist.
+# distinguished from a lost volume: a member without data creates no cluster while a peer with data may exist. One that is
+# killed while it joins may have a file that ovsdb-server refuses: the file of its first attempt is kept until it has joined.
 set -u
 . /opt/stackwright/lib.sh
 use_database "$1"
 ORDINAL=${POD_NAME##*-}
+MOST=3 # members, at any size
 CONF=/tmp/$1.json
 
 host() { echo "${POD_NAME%-*}-$1.$CLUSTER_DOMAIN"; }
 raft() { echo "ssl:$(host "$1"):$RAFT_PORT"; }
 others() { seq 0 $((CLUSTER_SIZE - 1)) | grep -vx "$ORDINAL"; }
+
+# Prints the other members, and those that exist already while the number of members grows and this pod has the former one.
+peers() {
+    others
+    for i in $(seq "$CLUSTER_SIZE" $((MOST - 1))); do
+        [[ $i == "$ORDINAL" ]] || ! getent hosts "$(host "$i")" >/dev/null || echo "$i"
+    done
+}
 
 # configure [DATABASE]: writes the server's configuration, which it opens for writing, too.
 configure() {
@@ -29,13 +39,18 @@ configure() {
 
 serve() { exec ovsdb-server --config-file="$CONF" "${CERTIFICATE[@]}" --unixctl="$CONTROL" "${QUIET[@]}"; }
 
-# Prints the state of each other member that responds: `member`, or `empty` without data or before it has joined.
+# Prints the state of each peer: `member`, `empty` without data or before it has joined, `silent` without a response.
 ask_peers() {
     local i rows
     local query='["_Server", {"op": "select", "table": "Database", "where": [["name", "==", "'$NAME'"]], "columns": ["cid"]}]'
-    for i in $(others); do
-        rows=$(ovsdb-client --timeout=5 "${CERTIFICATE[@]}" query "ssl:$(host "$i"):$CLIENT_PORT" "$query" 2>/dev/null) || continue
-        [[ $rows == *'"uuid"'* ]] && echo member || echo empty
+    for i in $(peers); do
+        if ! rows=$(ovsdb-client --timeout=5 "${CERTIFICATE[@]}" query "ssl:$(host "$i"):$CLIENT_PORT" "$query" 2>/dev/null); then
+            echo silent
+        elif [[ $rows == *'"uuid"'* ]]; then
+            echo member
+        else
+            echo empty
+        fi
     done
 }
 
@@ -47,14 +62,26 @@ prepare() {
     if grep -qx member <<<"$states"; then
         say "joining the members of $NAME"
         # shellcheck disable=SC2046 # words are wanted
-        ovsdb-tool join-cluster "$DB.new" "$NAME" "$(raft "$ORDINAL")" $(for i in $(others); do raft "$i"; done)
-    elif (($(grep -cx empty <<<"$states") == CLUSTER_SIZE - 1 && ORDINAL == 0)); then
+        ovsdb-tool join-cluster "$DB.new" "$NAME" "$(raft "$ORDINAL")" $(for i in $(peers); do raft "$i"; done) &&
+            cp "$DB.new" "$DB.join.new" && sync "$DB.join.new" && mv "$DB.join.new" "$DB.join"
+    elif ((ORDINAL == 0)) && ! grep -qx silent <<<"$states"; then
         say "creating $NAME"
         ovsdb-tool --election-timer="$ELECTION_TIMER" create-cluster "$DB.new" "$SCHEMA" "$(raft "$ORDINAL")"
     else
         return 1
     fi || fail "cannot make the database $DB"
     sync "$DB.new" && mv "$DB.new" "$DB" && sync "${DB%/*}"
+}
+
+# Replaces the file of a member that was killed after it had received data, and before the leader had added it. It joins with
+# the same id, for which the leader may wait. A member that was added has votes and data that others count on, and keeps them.
+rejoin() {
+    local id log
+    [[ -e $DB.join ]] || return 0
+    id=$(ovsdb-tool db-sid "$DB") && log=$(ovsdb-tool show-log "$DB" | grep -E '^ (prev_)?servers:') || return 0
+    [[ $log != *"${id:0:4}("* ]] || return 0
+    say "joining the members of $NAME again"
+    cp "$DB.join" "$DB.new" && sync "$DB.new" && mv "$DB.new" "$DB" && sync "${DB%/*}"
 }
 
 wait_for_data() {
@@ -73,18 +100,27 @@ wait_for_data() {
 
 # The leader's tasks: the schema of this image, and the removal of members that lost their volume and joined again.
 maintain() {
-    local now
+    local now id
     while sleep 5; do
-        now=$(status) && grep -qx 'Role: leader' <<<"$now" || continue
-        if [[ $(ovsdb-client --timeout=30 needs-conversion "unix:$SOCKET" "$SCHEMA" 2>/dev/null) == yes ]]; then
+        now=$(status) && grep -qx 'Status: cluster member' <<<"$now" || continue
+        rm -f "$DB.join"
+        grep -qx 'Role: leader' <<<"$now" || continue
+        if is_older; then
             say "converting $NAME to the schema of this version"
             ovsdb-client --timeout=60 convert "unix:$SOCKET" "$SCHEMA"
         fi
         for id in $(lost <<<"$now"); do
             say "removing member $id, whose data is lost"
-            ovs-appctl -t "$CONTROL" cluster/kick "$NAME" "$id"
+            timeout 10 ovs-appctl -t "$CONTROL" cluster/kick "$NAME" "$id"
         done
     done
+}
+
+# Whether the database has an older schema than this image. During an upgrade it may have a newer one already.
+is_older() {
+    local has
+    has=$(ovsdb-client --timeout=30 get-schema-version "unix:$SOCKET" "$NAME" 2>/dev/null) &&
+        ovsdb-tool compare-versions "$has" '<' "$(ovsdb-tool schema-version "$SCHEMA")"
 }
 
 # lost <STATUS: of several members with one address, prints all but the one heard from last; none if none was heard.
@@ -100,7 +136,7 @@ lost() {
     }'
 }
 
-[[ -e $DB ]] || wait_for_data
+if [[ -e $DB ]]; then rejoin; else wait_for_data; fi
 configure "$DB"
 maintain &
 serve

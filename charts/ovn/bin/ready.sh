@@ -8,7 +8,7 @@ no() {
     exit 1
 }
 
-now=$(status) || no "waiting for the other members of $NAME"
+now=$(status) || no "$NAME does not run, or waits for the other members"
 grep -qx 'Status: joining cluster' <<<"$now" && no "joining the other members of $NAME, of which a majority must be connected"
 grep -q '^Leader: [^u]' <<<"$now" || # not "unknown"
     no "$NAME has no leader, because no majority of its members is connected"

@@ -157,7 +157,9 @@ def upgraded(references: Mapping[str, str], titles: Mapping[str, str]) -> dict[s
     prefixes = {
         name: found[1]
         for name, reference in references.items()
-        if name in titles and (found := re.fullmatch(rf"(.+/){re.escape(name)}:[0-9a-f]{{{TAG}}}", reference))
+        if reference
+        and name in titles
+        and (found := re.fullmatch(rf"(.+/){re.escape(name)}:[0-9a-f]{{{TAG}}}", reference))
     }
     new = titles.keys() - references.keys() if len(set(prefixes.values())) == 1 else set[str]()
     prefixes |= dict.fromkeys(new, next(iter(prefixes.values()), ""))

@@ -77,8 +77,6 @@ def _ml2_conf(context: Context) -> Values:
             **options(context, "nb", "sb"),
             "ovn_metadata_enabled": True,
             "dns_servers": _dns(context),
-            # At its start, the maintenance worker restores networks of Neutron that a database has lost.
-            "neutron_sync_mode": "repair",
             "ovsdb_retry_max_interval": 10,  # seconds; 180 by default
         }
     return conf

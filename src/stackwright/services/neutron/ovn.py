@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
-from stackwright.services.context import COMPUTE, CONTROL_PLANE, GATEWAY, OPENVSWITCH, Context, Values, placed
+from stackwright.api.rules import at
+from stackwright.services.context import CONTROL_PLANE, GATEWAY, OPENVSWITCH, Context, Values, placed
 from stackwright.services.declaration import Certificate, Chart, Listener, NodeAgent
 from stackwright.services.neutron.features import NeutronSettings
 from stackwright.services.neutron.ovs import bridge_mappings
 from stackwright.services.sizes import VOTERS
 
+CHART_NAME = "ovn"
 DATABASES = "ovn-ovsdb"
 PORTS = {"nb": 6641, "sb": 6642}  # of the northbound and the southbound database
 RAFT = (6643, 6644)
 TLS = "ovn-tls"
 TLS_FOLDER = "/run/secrets/ovn-tls"  # of the chart neutron, with its `secrets.tls.ovn`
 AGENT = "ovn-metadata-agent"
-_HOSTS = tuple(f"{DATABASES}-{member}" for member in range(max(VOTERS.values())))
 
 
 def is_ovn(settings: NeutronSettings) -> bool:
     return settings.backend == "ml2/ovn"
 
 
-def options(context: Context, *databases: str) -> Values:
-    """Options of Neutron for connections to `nb` and `sb`.
+def hosts(context: Context) -> list[str]:
+    """The members of the databases, whose number an override may raise."""
+    members = VOTERS[context.spec.size]
+    for override in context.spec.overrides:
+        count = at(override.values, f"{CHART_NAME}.pod.replicas.ovsdb")
+        members = count if isinstance(count, int) else members
+    return [context.host(f"{DATABASES}-{member}") for member in range(members)]
 
-    All hosts are named at each size, because an override may raise the number of members; others do not resolve.
-    """
+
+def options(context: Context, *databases: str) -> Values:
+    """Options of Neutron for connections to `nb` and `sb`."""
     files = {"private_key": "tls.key", "certificate": "tls.crt", "ca_cert": "ca.crt"}
     found: Values = {}
     for name in databases:
-        found[f"ovn_{name}_connection"] = ",".join(f"ssl:{context.host(host)}:{PORTS[name]}" for host in _HOSTS)
+        found[f"ovn_{name}_connection"] = ",".join(f"ssl:{host}:{PORTS[name]}" for host in hosts(context))
         found |= {f"ovn_{name}_{option}": f"{TLS_FOLDER}/{file}" for option, file in files.items()}
     return found
 
@@ -39,7 +46,7 @@ def certificates(context: Context) -> tuple[Certificate, ...]:
 
     Open vSwitch checks the issuer, and no names.
     """
-    names = (*(context.host(host) for host in _HOSTS), f"*.{context.host(f'{DATABASES}-discovery')}")
+    names = (*hosts(context), f"*.{context.host(f'{DATABASES}-discovery')}")
     return (Certificate(TLS, names=names),) if is_ovn(context.settings) else ()
 
 
@@ -58,13 +65,10 @@ def _ovn_values(context: Context) -> Values:
     }
 
 
-# OVN lists both for a chassis, and Neutron deletes the chassis with either.
-AGENTS = (
-    NodeAgent("ovn-controller", "controller", OPENVSWITCH, is_ovn),
-    NodeAgent(f"neutron-{AGENT}", AGENT, COMPUTE, is_ovn),
-)
+# With it, Neutron deletes the chassis, and so the metadata agent, whose node may keep the role of a gateway.
+AGENTS = (NodeAgent("ovn-controller", "controller", OPENVSWITCH, is_ovn),)
 CHART = Chart(
-    "ovn",
+    CHART_NAME,
     _ovn_values,
     images=lambda settings: dict.fromkeys(("ovn_ovsdb_nb", "ovn_ovsdb_sb", "ovn_northd", "ovn_controller"), "ovn"),
     daemonsets=("controller",),

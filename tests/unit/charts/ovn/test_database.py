@@ -26,7 +26,13 @@ if [[ $(cat "$WORLD/tmp/nb.json") == *'"databases": {}'* ]]; then exec /bin/slee
 /bin/sleep "$(cat "$WORLD/serves" 2>/dev/null || echo 0)"
 """
 TOOL = """#!/bin/bash
-[[ $1 != schema-name ]] || { echo OVN_Northbound; exit; }
+case $1 in
+    schema-name) echo OVN_Northbound; exit ;;
+    schema-version) cat "$WORLD/version"; exit ;;
+    compare-versions) [[ $3 == "<" && $2 == 7.1.0 && $4 == 7.9.0 ]]; exit ;;
+    db-sid) echo abcd0000-0000-4000-8000-000000000000; exit ;;
+    show-log) cat "$WORLD/log"; exit ;;
+esac
 echo "tool $*" >>"$WORLD/asked"
 [[ ! -e $WORLD/full ]] || exit 1
 for word; do [[ $word != *.db.new || ! -e $word ]] || { echo "$word: File exists"; exit 1; }; done
@@ -34,7 +40,7 @@ for word; do [[ $word != *.db.new ]] || echo new >"$word"; done
 """
 CLIENT = """#!/bin/bash
 case "$*" in
-    *" needs-conversion unix:"*) cat "$WORLD/needs"; exit ;;
+    *" get-schema-version unix:"*) echo 7.1.0; exit ;;
     *" convert unix:"*) echo "client convert" >>"$WORLD/asked"; exit ;;
 esac
 [[ $* =~ ssl:ovn-ovsdb-([0-9])[.]ns[.]svc:6641 ]] && response=$WORLD/peer${BASH_REMATCH[1]}
@@ -144,19 +150,20 @@ def test_server_that_does_not_start_is_named(world: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("role", "needs", "expected"),
+    ("role", "version", "expected"),
     [
-        ("leader", "no", ["control cluster/kick OVN_Northbound bbbb"]),
-        ("leader", "yes", ["client convert", "control cluster/kick OVN_Northbound bbbb"]),
-        ("follower", "yes", []),
+        ("leader", "7.1.0", ["control cluster/kick OVN_Northbound bbbb"]),
+        ("leader", "7.9.0", ["client convert", "control cluster/kick OVN_Northbound bbbb"]),
+        ("leader", "7.0.0", ["control cluster/kick OVN_Northbound bbbb"]),
+        ("follower", "7.9.0", []),
     ],
 )
 def test_leader_converts_the_schema_and_removes_lost_members(
-    world: Path, role: str, needs: str, expected: list[str]
+    world: Path, role: str, version: str, expected: list[str]
 ) -> None:
     (world / "data/ovnnb_db.db").write_text("data")
     (world / "serves").write_text("1")
-    (world / "needs").write_text(f"{needs}\n")
+    (world / "version").write_text(f"{version}\n")
     (world / "status").write_text(
         f"Status: cluster member\nRole: {role}\nServers:\n"
         "    aaaa (aaaa at ssl:ovn-ovsdb-0.ns.svc:6643) (self)\n"
@@ -210,6 +217,49 @@ def test_empty_member_joins_a_cluster(world: Path, ordinal: int) -> None:
     assert asked(world, "tool") == [f"join-cluster data/ovnnb_db.db.new OVN_Northbound {me} {others}"]
 
 
+@pytest.mark.parametrize(
+    ("log", "kept"),
+    [
+        ("record 0:\n remote_addresses: ...\n", True),
+        (' prev_servers: 1111("ssl:a"), abcd("ssl:b")\n', True),
+        (' prev_servers: 1111("ssl:a")\nrecord 9:\n servers: 1111("ssl:a"), abcd("ssl:b")\n', True),
+        (' prev_servers: 1111("ssl:a"), 2222("ssl:b")\n', False),
+    ],
+    ids=["joins", "member", "added later", "data, but no member"],
+)
+def test_member_that_was_killed_while_it_joined_joins_again(world: Path, log: str, kept: bool) -> None:
+    """ovsdb-server refuses a file with data whose members it is not one of. Such a member joins with the same id."""
+    (world / "data/ovnnb_db.db").write_text("data")
+    (world / "data/ovnnb_db.db.join").write_text("join")
+    (world / "log").write_text(log)
+    assert start(world, 1) == 0
+    assert (world / "data/ovnnb_db.db").read_text() == ("data" if kept else "join")
+
+
+def test_a_first_attempt_is_kept_until_the_member_has_joined(world: Path) -> None:
+    assert start(world, 1, {0: MEMBER}) == 0
+    assert (world / "data/ovnnb_db.db.join").read_text() == "new\n"
+    (world / "serves").write_text("1")
+    (world / "status").write_text("Status: cluster member\nRole: follower\n")
+    (world / "log").write_text(' servers: abcd("ssl:b")\n')
+    assert start(world, 1) == 0
+    assert not (world / "data/ovnnb_db.db.join").exists()
+
+
+@pytest.mark.parametrize(("response", "expected"), [(MEMBER, "join-cluster"), (EMPTY, "create-cluster"), ("", "")])
+def test_only_member_asks_those_that_exist_already(world: Path, response: str, expected: str) -> None:
+    """While a cluster grows to three, its first member still has the size one; if it lost its volume then, it joins."""
+    (world / "getent").write_text("#!/bin/bash\n[[ $2 == ovn-ovsdb-1.* ]]\n")
+    (world / "getent").chmod(0o755)
+    if expected:
+        assert start(world, 0, {1: response}, size=1) == 0
+        assert expected in asked(world, "tool")[0]
+    else:
+        with pytest.raises(subprocess.TimeoutExpired):
+            start(world, 0, {1: response}, size=1, limit=2)
+        assert asked(world, "tool") == []
+
+
 def test_failure_is_named(world: Path) -> None:
     (world / "full").touch()
     assert start(world, size=1) == 1
@@ -246,7 +296,7 @@ def test_former_members_of_an_address_are_lost(world: Path, servers: list[tuple[
         ("Status: joining cluster\nLeader: unknown", "joining"),
         ("Status: disconnected from the cluster (election timeout)\nLeader: unknown", "no majority"),
         ("Status: cluster member\nLeader: unknown", "no majority"),
-        (None, "waiting for the other members of OVN_Northbound"),
+        (None, "OVN_Northbound does not run, or waits for the other members"),
     ],
 )
 def test_readiness_names_the_cause(world: Path, status: str | None, cause: str) -> None:

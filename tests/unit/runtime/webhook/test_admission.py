@@ -476,6 +476,25 @@ def test_values_are_counted_at_every_depth() -> None:
     assert has_more({"a": {"b": [1, 2]}, "c": None}, 5)
 
 
+async def test_an_exception_of_a_review_whose_client_left_is_counted() -> None:
+    before = metrics.FAULTS.labels("admission")._value.get()
+    begun, goes_on = threading.Event(), threading.Event()
+
+    def check(*given: Any) -> list[str]:
+        begun.set()
+        goes_on.wait(20)
+        raise KeyError
+
+    server = Admission(ThreadReviewer(check), None)
+    body = bytearray(json.dumps({"request": about(named())}).encode())
+    sent = asyncio.create_task(server._answered("192.0.2.1", body, asyncio.get_running_loop().time() + 60))
+    await until(begun.is_set)
+    sent.cancel()
+    goes_on.set()
+    await asyncio.gather(sent, return_exceptions=True)
+    assert metrics.FAULTS.labels("admission")._value.get() == before + 1
+
+
 async def test_a_client_that_leaves_keeps_its_slot_until_its_check_ends() -> None:
     """Else the bodies of clients that leave would be queued for the thread, where no limit counts them."""
     begun: list[str] = []
