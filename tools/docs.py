@@ -35,8 +35,8 @@ SUPPORT = """\
 Each value that a cloud may use, and the end-to-end test that uses it in a real cloud. `.venv/bin/python
 tools/suite.py report` shows when the pack of such a test last passed, or that no run of it is recorded. *Rendered
 only*: the value changes charts and options, as golden tests show, but no test has used it in a real cloud;
-`stackwright plan`, `apply` and `up --file` report it if a cloud uses it. OVN (`ml2/ovn`) is known not to start in this
-version. The datapath of Open vSwitch, in the kernel or in user space, depends on the nodes and is no value of a cloud.
+`stackwright plan`, `apply` and `up --file` report it if a cloud uses it. The datapath of Open vSwitch, in the kernel or
+in user space, depends on the nodes and is no value of a cloud.
 """
 CHART = """\
 # {name}

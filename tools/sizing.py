@@ -31,14 +31,11 @@ SIZES: tuple[str, ...] = get_args(Size)
 WORKLOADS = ("deployment", "statefulset", "daemonset")  # of the keys of `manifests`, without Jobs, whose pods end
 Values = Mapping[str, Any]
 CLOUDS = {
-    "core": ("Preset `core`", "core", ()),
-    "all": (
-        "All services",
-        "compute",
-        tuple(declared.service for declared in SERVICES),
-    ),
+    "core": ("Preset `core`", "core", (), "ml2"),
+    "ovn": ("Preset `core` with OVN", "core", (), "ml2/ovn"),
+    "all": ("All services", "compute", tuple(declared.service for declared in SERVICES), "ml2"),
 }
-"""Name → title, preset, and requested services."""
+"""Name → title, preset, requested services, and back end of networks."""
 PAGE = """\
 # Sizes
 
@@ -65,6 +62,7 @@ ROWS = (
 )
 NOTES = {
     "core": "Images are files on one volume, which all pods of Glance share; Glance therefore has one pod.",
+    "ovn": "Only what differs from the preset `core`. Neutron's RPC server and its agents do not exist.",
     "all": "Only what differs from the preset `core`. Images, volumes and objects are in a trial Ceph inside the\n"
     "cloud, whose pods an [external Ceph](../howto/use-external-ceph.md) replaces.",
 }
@@ -74,7 +72,8 @@ NOTES = {
 class Container:
     """A container of a workload.
 
-    name    component of the chart, by which `pod.resources` names it
+    name    by which `pod.resources` of the chart names it
+    component  whose pods contain it
     nodes   label of the nodes
     pods    None: one on each of the nodes
     cpu, memory, limit  requests of CPU (cores) and memory (bytes), and the limit of memory (bytes)
@@ -82,6 +81,7 @@ class Container:
     """
 
     name: str
+    component: str
     nodes: str
     pods: int | None
     cpu: Decimal
@@ -101,7 +101,8 @@ def chart_defaults(chart: str) -> Values:
 def containers(values: Values) -> Iterator[Container]:
     """The permanent containers of a chart, by its complete values.
 
-    A container without a workload of its own is a further one in the pods of the chart's DaemonSet.
+    A container without a workload of its own belongs to the workload with the longest matching prefix, otherwise to the
+    chart's DaemonSet.
     """
     flags = {flag: on for flag, on in values["manifests"].items() if flag.partition("_")[0] in WORKLOADS}
     own = {flag.partition("_")[2]: on for flag, on in flags.items()}
@@ -111,11 +112,13 @@ def containers(values: Values) -> Iterator[Container]:
         flag = name.replace("-", "_")
         if flag in jobs or not own.get(flag, True):
             continue
-        holder = name if flag in own else hosts[0]
+        named = [other for other in own if flag == other or flag.startswith(f"{other}_")]
+        holder = max(named, key=len).replace("_", "-") if named else hosts[0]
         label = values["labels"][holder]
         requests = {**resources["limits"], **resources["requests"]}
         yield Container(
             name,
+            holder,
             f"{label['node_selector_key']}={label['node_selector_value']}",
             None if holder in hosts else int(values["pod"].get("replicas", {}).get(holder, 1)),
             amount(str(values["pod"]["requests"].get("cpu") or requests["cpu"])),
@@ -124,14 +127,14 @@ def containers(values: Values) -> Iterator[Container]:
         )
 
 
-def cloud(size: str, preset: str, services: Iterable[str] = ()) -> list[Container]:
+def cloud(size: str, preset: str, services: Iterable[str] = (), backend: str = "ml2") -> list[Container]:
     """All permanent containers of a cloud."""
     spec = {
         "openstack_version": "epoxy",
         "preset": preset,
         "size": size,
         "public_domain_name": "cloud.example",
-        "features": {"services": list(services)},
+        "features": {"services": list(services), "neutron": {"backend": backend}},
     }
     kind = OpenStackDeployment.KIND
     obj = {
@@ -153,16 +156,18 @@ def cloud(size: str, preset: str, services: Iterable[str] = ()) -> list[Containe
             if not chart.wanted(context.settings):
                 continue
             values = merge(chart_defaults(chart.name), merged_values(declared, context, chart))
+            with_volume = set[str]()
             for each in containers(values):
-                volume = _volume(values, chart, each.name)
+                volume = _volume(values, chart, each.component) if each.component not in with_volume else ""
+                with_volume.add(each.component)
                 found.append(replace(each, volume=volume, chart=chart.name, release=chart.release(wanted.name)))
     return found
 
 
-def _volume(values: Values, chart: Chart, name: str) -> str:
-    if name == "osd":  # of a trial Ceph, which has its own value for its disks
+def _volume(values: Values, chart: Chart, component: str) -> str:
+    if component == "osd":  # of a trial Ceph, which has its own value for its disks
         return str(values["osd"]["size"])
-    return str(values["volume"]["size"]) if name in chart.claims else ""
+    return str(values["volume"]["size"]) if component in chart.claims else ""
 
 
 def page() -> str:

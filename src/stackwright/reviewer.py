@@ -31,17 +31,17 @@ def main(check: Check | None = None) -> None:
     requests, responses = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # other output must not mix with the responses
     settings: Settings = pickle.loads(_message(requests) or b"")  # noqa: S301 - from the operator
+    check = check or partial(errors_of, settings=settings)
     gc.freeze()
     most = _data() + MEMORY
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     while (body := _message(requests)) is not None:
         signal.setitimer(signal.ITIMER_PROF, PROCESSOR)  # its signal ends the process
         try:
-            found = review(body, check or partial(errors_of, settings=settings))
+            text = json.dumps(asdict(review(body, check))).encode()
         except MemoryError:
             os._exit(OUT_OF_MEMORY)
         signal.setitimer(signal.ITIMER_PROF, 0)
-        text = json.dumps(asdict(found)).encode()
         responses.write(SIZE.pack(len(text)) + text)
         responses.flush()
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from full import STORAGE, FullCloud
+from full import OVN, STORAGE, FullCloud
 from harness import CLI, ROOT, SMALL, Cloud, eventually
 
 from stackwright.core.kubernetes.versions import OLDEST_TEXT
@@ -90,6 +90,16 @@ def oldest(machine: Cloud) -> FullCloud:
     return FullCloud(said)
 
 
+def ovn(machine: Cloud) -> FullCloud:
+    """The full cloud with OVN, which no other back end replaces while virtual machines exist."""
+    keep_version(machine, "")
+    if machine.spec() and machine.driver() != "ml2/ovn":
+        machine.stackwright("down", "--purge", "--yes", limit=300)
+    said = machine.stackwright("up", "--file", OVN, "--nodes", "1", limit=3000)
+    print(said)
+    return FullCloud(said, OVN)
+
+
 def keep_version(machine: Cloud, version: str) -> None:
     """Deletes a local cluster of another version of Kubernetes; an empty version is the newest."""
     if LocalCluster.discover().kubernetes != version:
@@ -118,6 +128,7 @@ if __name__ == "__main__":
         "storage": storage,
         "bare": bare,
         "oldest": oldest,
+        "ovn": ovn,
     }
     try:
         begin[sys.argv[1]](Aloud())

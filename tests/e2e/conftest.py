@@ -76,6 +76,13 @@ def oldest_cloud(machine: Cloud) -> Iterator[FullCloud]:
 
 
 @pytest.fixture(scope="session")
+def ovn_cloud(machine: Cloud) -> Iterator[FullCloud]:
+    """Deleted at the end: all other tests are for agents."""
+    yield clouds.ovn(machine)
+    machine.stackwright("down", "--purge", "--yes", limit=300)
+
+
+@pytest.fixture(scope="session")
 def vms(full_cloud: FullCloud, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Vms]:
     made = Vms(full_cloud, tmp_path_factory.mktemp("client"))
     yield made

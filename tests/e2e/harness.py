@@ -167,6 +167,10 @@ class Cloud:
         """Whether the default cloud's spec names a service."""
         return service in self.spec().get("features", {}).get("services", [])
 
+    def driver(self) -> str:
+        """The back end of the default cloud's networks."""
+        return str(self.spec().get("features", {}).get("neutron", {}).get("backend", "ml2"))
+
     def renew(self, *nodes: str) -> None:
         """Recreates Kubernetes without a cloud, because virtual machines would outlive the cloud on their nodes."""
         self.stackwright("down", "--purge", "--yes", limit=300)

@@ -18,4 +18,4 @@ with migrate.marked(schema.connection_of(Path("/etc/glance/glance.conf.d"))):
         failed = end.code
     if failed:
         sys.exit(failed)
-manage.DbCommands().load_metadefs()
+manage.DbCommands().load_metadefs(merge=True)  # without it, a namespace stays as an interrupted run left it

@@ -34,6 +34,8 @@ def main() -> None:
 
     schema.wait(missing, "the database's schema")
     os.environ |= ovn.variables(PLUGIN)
+    if "ovn-maintenance" in sys.argv[1]:
+        os.environ |= ovn.repair(PLUGIN, url)
     os.execvp(sys.argv[1], sys.argv[1:])  # noqa: S606 - the chart sets the program
 
 

@@ -39,9 +39,10 @@ write_node_options() {
 }
 
 use_addresses_of_ovn() {
-    local variable
+    local variable variables
     [[ -e /etc/neutron/ovn_metadata_agent.ini ]] || return 0
-    while read -r variable; do export "${variable?}"; done < <(python3 /opt/stackwright/ovn.py /etc/neutron/ovn_metadata_agent.ini)
+    variables=$(python3 /opt/stackwright/ovn.py /etc/neutron/ovn_metadata_agent.ini) || fail "cannot configure OVN's databases"
+    while read -r variable; do export "${variable?}"; done <<<"$variables"
 }
 
 # Creates control groups of the node, whose processes kubelet does not kill with the pod (outlive.sh). Version 1 has one tree per

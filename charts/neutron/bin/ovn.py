@@ -1,48 +1,85 @@
-"""Waits for OVN's databases, and passes their addresses to a process of Neutron by environment variables.
+"""Waits for OVN's databases, and configures a process of Neutron for them by environment variables of oslo.config.
 
 Python's library of Open vSwitch connects to addresses only: it looks up a name as one of IPv6, and finds none in most
 clusters. A Service keeps its address. As a program: `ovn.py FILE…` prints a line NAME=VALUE for each option.
 """
 
 import configparser
+import contextlib
+import json
 import socket
+import subprocess
 import sys
-import time
 from pathlib import Path
+
+import schema
 
 OPTIONS = ("ovn_nb_connection", "ovn_sb_connection")
 PATIENCE = 5  # seconds of an attempt
+QUERY = ["OVN_Northbound", {"op": "select", "table": "Logical_Switch", "where": [], "columns": ["_uuid"]}]
 
 
 def variables(*files: Path) -> dict[str, str]:
-    """Environment variable of oslo.config → remotes with addresses; empty without OVN."""
-    conf = configparser.RawConfigParser(strict=False)
-    conf.read(files)
-    options = conf["ovn"] if conf.has_section("ovn") else {}
+    """Remotes with addresses; empty without OVN."""
+    options = _options(files)
     return {f"OS_OVN__{name.upper()}": _reachable(name, options[name]) for name in OPTIONS if name in options}
 
 
+def repair(conf: Path, url: str) -> dict[str, str]:
+    """The mode in which the maintenance worker restores all networks, if the northbound database has lost them.
+
+    In this mode it deletes what only OVN has, so what users create during its start: it is no mode for other starts.
+    """
+    if not (options := _options([conf])):
+        return {}
+    with schema.connect(url) as server, server.cursor() as cursor:
+        if not cursor.execute("SELECT 1 FROM networks LIMIT 1"):
+            return {}
+    files = {"private-key": "private_key", "certificate": "certificate", "ca-cert": "ca_cert"}
+    words = [f"--{word}={options[f'ovn_nb_{option}']}" for word, option in files.items()]
+    words += ["--timeout=60", "query", options["ovn_nb_connection"], json.dumps(QUERY)]
+    done = subprocess.run(["ovsdb-client", *words], stdout=subprocess.PIPE, text=True)  # noqa: S603
+    if done.returncode or json.loads(done.stdout)[0]["rows"]:
+        return {}
+    print("OVN's database is empty: all networks are restored", file=sys.stderr, flush=True)
+    return {"OS_OVN__NEUTRON_SYNC_MODE": "repair"}
+
+
+def _options(files) -> dict[str, str]:
+    conf = configparser.RawConfigParser(strict=False)
+    conf.read(files)
+    return dict(conf["ovn"]) if conf.has_section("ovn") else {}
+
+
 def _reachable(option: str, remotes: str) -> str:
-    """The remotes with addresses, as soon as one of them accepts connections. Logs the cause when it changes."""
-    said = ""
-    while True:
-        problems = []
-        found = []
+    """The remotes with addresses, as soon as all have one, and one of them accepts connections."""
+    found: list[str] = []
+
+    def missing() -> str:
+        found.clear()
+        unresolved, refused = [], []
         for remote in remotes.split(","):
             protocol, _, place = remote.strip().partition(":")
             name, _, port = place.rpartition(":")
             try:
                 address = socket.getaddrinfo(name.strip("[]"), int(port), type=socket.SOCK_STREAM)[0][4][0]
-                found.append(f"{protocol}:[{address}]:{port}" if ":" in address else f"{protocol}:{address}:{port}")
-                socket.create_connection((address, int(port)), PATIENCE).close()
             except (OSError, ValueError) as error:
-                problems.append(f"{name}:{port}: {getattr(error, 'strerror', None) or error}")
-        if len(problems) < len(remotes.split(",")):
-            return ",".join(found)
-        if (said_now := "; ".join(problems)) != said:
-            print(f"Waiting for OVN's database ({option}): {said_now}", file=sys.stderr, flush=True)
-            said = said_now
-        time.sleep(1)
+                unresolved.append(_cause(name, port, error))
+                continue
+            found.append(f"{protocol}:[{address}]:{port}" if ":" in address else f"{protocol}:{address}:{port}")
+            try:
+                socket.create_connection((address, int(port)), PATIENCE).close()
+            except OSError as error:
+                refused.append(_cause(name, port, error))
+        return "; ".join(unresolved or (refused if len(refused) == len(found) else []))
+
+    with contextlib.redirect_stdout(sys.stderr):  # the result of the program is on the standard output
+        schema.wait(missing, f"OVN's database ({option})")
+    return ",".join(found)
+
+
+def _cause(name: str, port: str, error: Exception) -> str:
+    return f"{name}:{port}: {getattr(error, 'strerror', None) or error}"
 
 
 if __name__ == "__main__":

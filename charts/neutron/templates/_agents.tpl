@@ -1,7 +1,8 @@
 {{/*
-neutron.agent (root, {component, program, files, switch, lasting, snippets}): an agent of the node.
+neutron.agent (root, {component, program, files, switch, lasting, ovn, snippets}): an agent of the node.
   files     configuration files besides neutron.conf
   switch    it moves interfaces between the node's namespaces and its switch, as root in the node's network
+  ovn       it uses OVN's databases
   lasting   it starts processes that outlive it (bin/outlive.sh)
   snippets  further (Secret, key, path)
 */}}
@@ -45,12 +46,18 @@ containers:
       # The namespaces of one pod must be visible to the node and all other pods, and must outlive the pod.
       - {name: netns, mountPath: /run/netns, mountPropagation: Bidirectional}
       {{- end }}
+      {{- if $a.ovn }}
+      {{- include "neutron.ovn_mount" $root | nindent 6 }}
+      {{- end }}
       - {name: state, mountPath: /var/lib/neutron}
       {{- if $a.lasting }}
       - {name: cgroup, mountPath: /host/cgroup}
       {{- end }}
 volumes:
   {{- include "neutron.agent_volumes" (prepend ($a.snippets | default list) $root) | nindent 2 }}
+  {{- if $a.ovn }}
+  {{- include "neutron.ovn_volume" $root | nindent 2 }}
+  {{- end }}
 {{- end }}
 
 {{- define "neutron.ovs_agent" -}}
@@ -72,5 +79,5 @@ volumes:
 
 {{- define "neutron.ovn_metadata_agent" -}}
 {{- $secret := list .Values.secrets.metadata "metadata.conf" "" -}}
-{{ include "neutron.agent" (list . (dict "component" "ovn-metadata-agent" "program" "neutron-ovn-metadata-agent" "files" (list "ovn_metadata_agent.ini") "switch" true "lasting" true "snippets" (list $secret))) }}
+{{ include "neutron.agent" (list . (dict "component" "ovn-metadata-agent" "program" "neutron-ovn-metadata-agent" "files" (list "ovn_metadata_agent.ini") "switch" true "lasting" true "ovn" true "snippets" (list $secret))) }}
 {{- end }}

@@ -24,9 +24,26 @@ ovn_metadata_agent.ini: {{ include "lib.oslo_conf" (mergeOverwrite (dict "DEFAUL
 - {name: bin, mountPath: /opt/stackwright, readOnly: true}
 {{- end }}
 
+{{/* The certificate for connections to OVN's databases. */}}
+{{- define "neutron.ovn_mount" -}}
+{{- if .Values.secrets.tls.ovn }}
+- {name: ovn-tls, mountPath: /run/secrets/ovn-tls, readOnly: true}
+{{- end }}
+{{- end }}
+
+{{- define "neutron.ovn_volume" -}}
+{{- with .Values.secrets.tls.ovn }}
+- name: ovn-tls
+  secret:
+    secretName: {{ include "lib.text" . }}
+    defaultMode: 0400
+{{- end }}
+{{- end }}
+
 {{/* Further files of servers, and a folder for their locks. */}}
 {{- define "neutron.server_mounts" -}}
 {{ include "neutron.mounts" . }}
+{{- include "neutron.ovn_mount" . }}
 - {name: etc, mountPath: /etc/neutron/plugins/ml2/ml2_conf.ini, subPath: ml2_conf.ini, readOnly: true}
 - {name: state, mountPath: /var/lib/neutron}
 {{- end }}
@@ -40,6 +57,7 @@ ovn_metadata_agent.ini: {{ include "lib.oslo_conf" (mergeOverwrite (dict "DEFAUL
 
 {{/* root owns the files; only the group (fsGroup) of the neutron user may read them. */}}
 {{- define "neutron.server_volumes" -}}
+{{- include "neutron.ovn_volume" . }}
 - name: state
   emptyDir: {}
 - name: snippets

@@ -16,15 +16,14 @@ until [[ -S $RUN/db.sock && -e $RUN/datapath && -e $RUN/tunnel-address ]]; do
     sleep 0.2
 done
 
-southbound=$(remote "$SOUTHBOUND" "$SOUTHBOUND_PORT") || exit 1
 options=
 [[ " $GATEWAYS " != *" $NODE_NAME "* ]] || options=enable-chassis-as-gw
 ovs-vsctl --db=unix:$RUN/db.sock --timeout=20 set Open_vSwitch . \
-    external_ids:ovn-remote="\"$southbound\"" external_ids:ovn-remote-probe-interval=60000 \
+    external_ids:ovn-remote="\"$SOUTHBOUND\"" external_ids:ovn-remote-probe-interval=60000 \
     external_ids:ovn-encap-type=geneve external_ids:ovn-encap-ip="$(<$RUN/tunnel-address)" \
     external_ids:ovn-bridge=br-int external_ids:ovn-bridge-datapath-type="$(<$RUN/datapath)" \
     external_ids:ovn-bridge-mappings="\"$BRIDGE_MAPPINGS\"" external_ids:ovn-cms-options="\"$options\"" ||
     fail "cannot configure Open vSwitch on node $NODE_NAME"
 mkdir -p /run/ovn
 # SIGTERM ends it at once and keeps the flows and the chassis record, which the next process uses.
-exec ovn-controller unix:$RUN/db.sock --unixctl=/tmp/ovn-controller.ctl -vconsole:info -vsyslog:off -vfile:off
+exec ovn-controller unix:$RUN/db.sock "${CERTIFICATE[@]}" --unixctl=/tmp/ovn-controller.ctl "${QUIET[@]}"

@@ -1,4 +1,9 @@
-# Functions of this chart's scripts; sourced.
+# Variables and functions of this chart's scripts; sourced.
+TLS=/etc/ovn/tls
+# Clients and servers authenticate each other by certificates of the cloud's CA.
+CERTIFICATE=(--private-key=$TLS/tls.key --certificate=$TLS/tls.crt --ca-cert=$TLS/ca.crt)
+QUIET=(-vconsole:info -vsyslog:off -vfile:off)
+
 say() { printf '%(%T)T %s\n' -1 "$*"; }
 
 # Writes the termination message, which the cloud's status shows as the cause.
@@ -8,15 +13,14 @@ fail() {
     exit 1
 }
 
-# remote SERVICE PORT: prints tcp:<address>:<port>, because OVN's programs accept only addresses. A Service's address is fixed.
-remote() {
-    local tries address
-    for tries in {1..60}; do
-        address=$(getent ahosts "$1" | awk 'NR == 1 {print $1}')
-        [[ -z $address ]] || break
-        sleep 1
-    done
-    [[ -n ${address:-} ]] || fail "The name $1 has no address in the cluster's DNS"
-    [[ $address != *:* ]] || address="[$address]"
-    echo "tcp:$address:$2"
+# use_database nb|sb: sets the variables of one of the two databases.
+use_database() {
+    DB=/var/lib/ovn/ovn$1_db.db
+    SCHEMA=/usr/share/ovn/ovn-$1.ovsschema
+    CONTROL=/tmp/$1.ctl
+    SOCKET=/tmp/$1.sock
+    NAME=$(ovsdb-tool schema-name "$SCHEMA") || fail "cannot read the schema $SCHEMA"
 }
+
+# status: prints the state of this member: id, role, leader, other members.
+status() { timeout 5 ovs-appctl -t "$CONTROL" cluster/status "$NAME" 2>/dev/null; }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 import time
@@ -29,6 +30,7 @@ from stackwright.forecast.entries import Entry
 from stackwright.forecast.plan import forecast
 from stackwright.forecast.simulate import Cause, Outside, Request
 from stackwright.local import tools
+from stackwright.local.image import images, recipes
 from stackwright.runtime.memory import MemoryCluster
 
 IMAGES = "stackwright-images"  # the ConfigMap with the operator's images
@@ -53,7 +55,7 @@ async def foresee(
     spaces = sorted({m.obj["metadata"]["namespace"] for m in manifests if m.kind.namespaced} or {namespace})
     found: list[Entry] = []
     stuck: dict[str, Cause] = {}
-    known = await _settings(cluster)
+    known = await _settings(cluster, tell)
     if not known.images:
         where = f"{OPERATOR_NAMESPACE}/{IMAGES}"
         tell(f"Note: ConfigMap {where} does not exist, so the plan shows image names instead of references.")
@@ -99,13 +101,13 @@ async def _request(reader: Reader, namespace: str, manifests: list[Manifest], de
     return Request(namespace, applied, tuple(gone), MANAGER, replaced)
 
 
-async def _settings(reader: Reader) -> Settings:
-    """The operator's settings: its images, and the charts of this program."""
+async def _settings(reader: Reader, tell: Callable[[str], None]) -> Settings:
+    """The operator's settings after an upgrade to this program: its charts and images, in the operator's registry."""
     configmap = await reader.get(CONFIGMAP, (OPERATOR_NAMESPACE, IMAGES))
     how = pulls(((configmap or {}).get("data") or {}).get(PULLS) or "")
     unreadable = frozenset([name for name in how["pull_secrets"] if not await _may_read(reader, name)])
     charts = chart_digests(), privileged_charts()
-    return Settings(_images(configmap), *charts, namespace=OPERATOR_NAMESPACE, unreadable=unreadable, **how)
+    return Settings(await _images(configmap, tell), *charts, namespace=OPERATOR_NAMESPACE, unreadable=unreadable, **how)
 
 
 async def _may_read(reader: Reader, secret: str) -> bool:
@@ -116,10 +118,20 @@ async def _may_read(reader: Reader, secret: str) -> bool:
     return True
 
 
-def _images(configmap: Object | None) -> dict[str, str]:
-    """Image references from the operator's ConfigMap."""
+async def _images(configmap: Object | None, tell: Callable[[str], None]) -> dict[str, str]:
+    """References of this program's images, or of the operator's if this installation has no recipes."""
     text = ((configmap or {}).get("data") or {}).get("images.json")
-    found: dict[str, str] = json.loads(text) if text else {}
+    if not text:
+        return {}
+    references: dict[str, str] = json.loads(text)
+    try:
+        titles = await asyncio.to_thread(images.titles)
+    except FileNotFoundError:  # in the image of the operator
+        tell("Note: this installation has no recipes of images, so the plan assumes the images of the operator.")
+        return references
+    found = recipes.upgraded(references, titles)
+    if others := ", ".join(sorted(name for name, reference in references.items() if found[name] != reference)):
+        tell(f"Note: the plan assumes the images of this program; the operator has others: {others}.")
     return found
 
 

@@ -29,7 +29,7 @@ def note(where: str, error: BaseException, **about: object) -> None:
 
 
 def record(where: str, fault: str, stack: str, **about: object) -> None:
-    """Count and log an error of another process, with its place and stack frames."""
+    """Count and log an error by its place and stack frames; of another process, only these are known."""
     metrics.FAULTS.labels(where).inc()
     log.error("internal error", during=where, fault=fault, frames=stack, **about)
 

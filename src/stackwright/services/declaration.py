@@ -136,11 +136,13 @@ class NodeAgent:
     binary     its program, as the service lists it
     component  label of its pods
     label      label of its nodes
+    wanted     settings → whether nodes have it
     """
 
     binary: str
     component: str
     label: tuple[str, str]
+    wanted: Callable[[Any], bool] = lambda settings: True
 
 
 @dataclass(frozen=True)

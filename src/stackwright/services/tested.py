@@ -9,11 +9,10 @@ from __future__ import annotations
 from stackwright.api.meta import Model
 
 Value = str | bool
-RENDERED_ONLY, BROKEN = "", "does not start"
+RENDERED_ONLY = ""
 # The problem that `plan` reports for a value without a test.
 PROBLEMS = {
     RENDERED_ONLY: "only rendered in tests; no test uses it in a real cloud",
-    BROKEN: "does not start in this version",
 }
 ANY_OTHER = "any other"  # for free text: each value without a declaration of its own
 

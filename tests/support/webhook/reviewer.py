@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
-from stackwright.runtime import faults
 from stackwright.runtime.webhook.review import Check, Review, review
 
 
@@ -21,12 +20,9 @@ class ThreadReviewer:
     async def review(self, body: bytearray) -> Review:
         self.waiting += 1
         try:
-            found = await asyncio.get_running_loop().run_in_executor(self._thread, review, body, self._check)
+            return await asyncio.get_running_loop().run_in_executor(self._thread, review, body, self._check)
         finally:
             self.waiting -= 1
-        if found.fault:
-            faults.record("admission", found.fault, found.frames, kind=found.kind)
-        return found
 
     async def close(self) -> None:
         self._thread.shutdown(wait=False, cancel_futures=True)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from stackwright.api.kinds import SECRET
+from stackwright.api.kinds import CONFIGMAP, SECRET
 from stackwright.cli import foresee
 from stackwright.cli.cluster import explained
 from stackwright.cli.manifests.load import Manifest, load
 from stackwright.core.errors import NotServed
 from stackwright.core.objects import secret_data
+from stackwright.core.settings import Settings
 from stackwright.forecast.entries import BUILT, Entry, source_of
+from stackwright.local.image import images
 from stackwright.runtime.memory import MemoryCluster
 
 FILE = """\
@@ -92,3 +95,30 @@ def test_a_value_is_of_the_last_level_that_sets_it(
     assert source_of(path, "keystone", levels(before), levels(after)) == source
     assert source_of(("conf", "token", "provider"), "keystone", levels(before), levels(after)) == BUILT
     assert source_of(path, "glance", levels(before), levels(after)) == BUILT
+
+
+async def test_a_plan_before_an_upgrade_uses_the_images_of_this_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It used those of the installed operator, so it did not name the pods that restart with new ones."""
+    cluster, notes, used = MemoryCluster(), list[str](), list[Any]()
+    old = json.dumps({"nova": "r.example/p/nova:000000000000"})
+    place = {"namespace": foresee.OPERATOR_NAMESPACE, "name": foresee.IMAGES}
+    cluster.put(CONFIGMAP, {"metadata": place, "data": {"images.json": old}})
+
+    async def forecast(_: Any, settings: Settings, *__: Any) -> Any:
+        used.append(settings.images)
+        return [], {}
+
+    monkeypatch.setattr(foresee, "forecast", forecast)
+    monkeypatch.setattr(images, "titles", lambda: {"nova": "nova:222222222222"})
+    given = [Manifest(SECRET, {"metadata": {"name": "s", "namespace": "a"}})]
+    await foresee.foresee(cluster, given, "a", tell=notes.append)
+    assert used == [{"nova": "r.example/p/nova:222222222222"}]
+    assert "nova" in notes[0]
+
+    def incomplete() -> dict[str, str]:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(images, "titles", incomplete)
+    await foresee.foresee(cluster, given, "a", tell=notes.append)
+    assert used[1] == json.loads(old)
+    assert "no recipes" in notes[1]

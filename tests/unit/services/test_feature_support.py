@@ -17,7 +17,7 @@ from stackwright.services.tested import PROBLEMS, RENDERED_ONLY
 from support.paths import ROOT
 
 DRIVER = "features.cinder.volume.backends.<name>.values.conf.backends.<name>.volume_driver"
-CLOUDS = ("cloud", "storage", "identity")
+CLOUDS = ("cloud", "storage", "identity", "ovn")
 """Examples that the end-to-end tests use."""
 IMPLIED = {
     *(("features.services", name) for name in (*PRESETS["core"], "coordination")),
@@ -93,9 +93,6 @@ def test_tested_values_are_in_a_cloud_of_tests_or_in_the_named_test() -> None:
 
 
 def test_rendered_only_values_are_named() -> None:
-    assert list(untested(spec(neutron={"backend": "ml2/ovn"}))) == [
-        ("features.neutron.backend", "ml2/ovn", "does not start in this version")
-    ]
     assert list(untested(spec(services=["~ceph"]))) == [("features.services", "~ceph", PROBLEMS[RENDERED_ONLY])]
     assert list(untested(spec(nova={"libvirt": {"tls": {"enabled": False}}}))) == [
         ("features.nova.libvirt.tls.enabled", False, PROBLEMS[RENDERED_ONLY])

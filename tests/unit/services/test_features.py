@@ -122,6 +122,10 @@ NEUTRON = [
         "spec.features.neutron.tenant_network_types: geneve requires backend ml2/ovn",
     ),
     (
+        neutron(backend="ml2/ovn", tenant_network_types=["vxlan"]),
+        "spec.features.neutron.tenant_network_types: vxlan requires backend ml2; OVN allows geneve, vlan, flat",
+    ),
+    (
         neutron(tenant_network_types=["gre"]),
         "spec.features.neutron.tenant_network_types[0]: 'gre' is not allowed; allowed: 'flat', 'vlan', 'vxlan' or "
         "'geneve'",
@@ -268,7 +272,7 @@ def test_rules_of_a_service_are_checked_before_the_features_are_used():
         {},
         {"neutron": neutron()},
         {"neutron": floating(enabled=False, physnet="not-there", subnet=None)},
-        {"neutron": {"backend": "ml2/ovn", "tenant_network_types": ["geneve", "vxlan"]}},
+        {"neutron": {"backend": "ml2/ovn", "tenant_network_types": ["geneve", "flat"]}},
         {
             "neutron": {
                 "external_networks": [{**EXTERNAL, "network_types": ["vlan"], "vlan_ranges": "1:10,20:30"}],

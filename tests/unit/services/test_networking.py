@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from stackwright.api.services.kinds import ServiceSpec
 from stackwright.services.context import Context, NodeRef
-from stackwright.services.neutron import SERVICE
+from stackwright.services.neutron import SERVICE, ovn
 from stackwright.services.neutron.features import NeutronSettings
 
 EXTERNAL = {"physnet": "physnet1", "bridge": "br-ex", "interface": "ext0", "network_types": ["flat"]}
@@ -52,7 +52,8 @@ def test_ovn_has_no_agents_that_ask_by_rpc() -> None:
     found = values(backend="ml2/ovn", external_networks=[EXTERNAL])
     ml2 = found["neutron"]["conf"]["plugins"]["ml2_conf"]
     assert ml2["ml2"]["tenant_network_types"] == ["geneve"]
-    assert ml2["ovn"]["ovn_nb_connection"] == "tcp:ovn-ovsdb-nb.openstack.svc.cluster.local:6641"
+    assert ml2["ovn"]["ovn_nb_connection"] == "ssl:ovn-ovsdb-0.openstack.svc.cluster.local:6641"
+    assert ml2["ovn"]["ovn_sb_connection"] == "ssl:ovn-ovsdb-0.openstack.svc.cluster.local:6642"
     on = {name for name, wanted in found["neutron"]["manifests"].items() if wanted}
     assert on == {"daemonset_ovn_metadata_agent", "deployment_ovn_maintenance_worker"}
     assert found["ovn"]["conf"] == {"bridge_mappings": ["physnet1:br-ex"], "gateways": ["node0"]}
@@ -95,3 +96,25 @@ def test_sizes_grow() -> None:
 def test_names_that_do_not_fit(settings: dict[str, Any], said: str) -> None:
     with pytest.raises(ValidationError, match=said):
         values(**settings)
+
+
+@pytest.mark.parametrize(
+    ("size", "counts", "expected"),
+    [("single", [], 1), ("tiny", [], 3), ("single", [3], 3), ("single", [3, 1], 1), ("single", ["three"], 1)],
+)
+def test_clients_know_all_members(size: str, counts: list[Any], expected: int) -> None:
+    levels = [
+        {"source": f"level {number}", "values": {"ovn": {"pod": {"replicas": {"ovsdb": count}}}}}
+        for number, count in enumerate(counts)
+    ]
+    spec = ServiceSpec.model_validate({"size": size, "overrides": levels})
+    settings = NeutronSettings.model_validate({"backend": "ml2/ovn"})
+    found = ovn.hosts(Context("neutron", "openstack", spec, {}, settings))
+    assert found == [f"ovn-ovsdb-{member}.openstack.svc.cluster.local" for member in range(expected)]
+
+
+@pytest.mark.parametrize(("backend", "expected"), [("ml2/ovn", ["ovn-tls"]), ("ml2", [])])
+def test_only_ovn_has_a_certificate(backend: str, expected: list[str]) -> None:
+    settings = NeutronSettings.model_validate({"backend": backend})
+    found = SERVICE.certificates(Context("neutron", "openstack", ServiceSpec(), {}, settings))
+    assert [each.name for each in found] == expected

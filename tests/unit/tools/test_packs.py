@@ -19,6 +19,7 @@ NEEDS = {
     "full": {"full_cloud", "vms", "pair"},
     "bare": {"bare_cluster"},
     "oldest": {"oldest_cloud"},
+    "ovn": {"ovn_cloud"},
     "small": {"cloud"},
 }
 """Cloud: the fixtures that start it."""
@@ -31,7 +32,6 @@ CORE_ONLY = (
     "src/stackwright/slots.py",
     "src/stackwright/adapters/openstack/public_api.py",
     "charts/keystoneclient/**",
-    "charts/ovn/**",  # rendered only
     "images/**",
     "examples/cloud.yaml",
     "examples/identity.yaml",

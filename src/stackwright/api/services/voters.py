@@ -1,6 +1,7 @@
 """The number of voting servers never decreases: the remaining ones might lose the majority and stop serving. Pure.
 
-MariaDB, etcd and Ceph vote. Their number is part of a size or of a chart's values (`services/voters.py`).
+MariaDB, etcd, Ceph and OVN's databases vote. Their number is part of a size or of a chart's values
+(`services/voters.py`).
 """
 
 from __future__ import annotations

@@ -35,8 +35,8 @@ def plan(
 ) -> None:
     """Show what a manifest would change, without changing anything.
 
-    Without a file: show the pending work of the operator. The plan assumes that each step succeeds. It uses the
-    charts of this program and the images of the operator.
+    Without a file: show the pending work of the operator. The plan assumes that each step succeeds, and that the
+    operator has this program's version, with its charts and images.
 
     Exit code 0: no changes; 2: changes; 1: failure or wrong usage.
 

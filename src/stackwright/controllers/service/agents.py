@@ -9,7 +9,8 @@ growing delays while the result stays the same.
 
 When a node in the result is back in the cloud, the result is no longer valid.
 
-The status contains the nodes that had the label; the service may list an agent under their names. No other agent is
+The status contains the nodes that had the label; the service may list an agent under their names. Agents of another
+back end are not recorded, and those of a former one are kept while their nodes have the label. No other agent is
 removed: hosts outside the cluster may register themselves, too, and overrides may place agents by other labels.
 """
 
@@ -55,9 +56,10 @@ def without_left_agents(seen: Observed, plan: Plan) -> Plan:
     if seen.context is None:  # nodes and pods were not read
         return replace(plan, status={**plan.status, "agents": sorted(recorded)})
     labelled = {
-        registered(agent.binary, node.name)
+        name
         for agent in seen.declared.agents
         for node in seen.context.labelled(agent.label)
+        if (name := registered(agent.binary, node.name)) in recorded or agent.wanted(seen.context.settings)
     }
     leaving = recorded - labelled
     left = leaving - set(_with_pods(seen.declared, seen.context))

@@ -10,6 +10,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import platform
+import re
+from collections.abc import Mapping
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,7 @@ ARCHITECTURE = "amd64"
 """Architecture of all images. Digests contain the kernel's name for it, `x86_64`, on every machine."""
 TESTED_ON = f"Stackwright's images are tested on {ARCHITECTURE} only."
 _ARCHITECTURES = {"x86_64": ARCHITECTURE, "aarch64": "arm64"}  # by the kernel's names
+TAG = 12  # digits of the digest in a tag
 BUILDER_VERSION = 2
 """Part of every digest; increase it when the builder's output for the same recipes changes."""
 
@@ -137,9 +140,27 @@ def check_tested(name: str, architecture: Any) -> None:
 
 def title(name: str, digest: str) -> str:
     """Return the name and tag of an image."""
-    return f"{name}:{digest[:12]}"
+    return f"{name}:{digest[:TAG]}"
 
 
 def reference(name: str, digest: str, prefix: str = IMAGE_PREFIX) -> str:
     """Return the image reference for pods."""
     return f"{prefix}/{title(name, digest)}"
+
+
+def upgraded(references: Mapping[str, str], titles: Mapping[str, str]) -> dict[str, str]:
+    """The references of another version's images, as references of `titles` in the same registries.
+
+    titles  image → name and tag. References of another form are choices of a user, and remain. New images get the
+            prefix of the others if it is the same for all. Pure.
+    """
+    prefixes = {
+        name: found[1]
+        for name, reference in references.items()
+        if reference
+        and name in titles
+        and (found := re.fullmatch(rf"(.+/){re.escape(name)}:[0-9a-f]{{{TAG}}}", reference))
+    }
+    new = titles.keys() - references.keys() if len(set(prefixes.values())) == 1 else set[str]()
+    prefixes |= dict.fromkeys(new, next(iter(prefixes.values()), ""))
+    return {**references, **{name: prefix + titles[name] for name, prefix in prefixes.items()}}

@@ -16,8 +16,10 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 
 from aiohttp import web
 
+from stackwright.runtime import faults
 from stackwright.runtime.listener import Server
 from stackwright.runtime.webhook.process import Reviewer
+from stackwright.runtime.webhook.review import Review
 from stackwright.slots import FairSlots
 
 PATH = "/validate"
@@ -75,6 +77,7 @@ class Admission:
         async with AsyncExitStack() as held:
             await _entered(held, self._slots.of(address, until, rank=len(body)))
             review = asyncio.ensure_future(self._reviewer.review(body))
+            review.add_done_callback(_record)
             try:
                 found = await asyncio.shield(review)
             except asyncio.CancelledError:  # The client left. The process holds the body until the check ends.
@@ -82,6 +85,12 @@ class Admission:
                 raise
             kind = "application/json" if found.status == 200 else "text/plain"
             return web.Response(status=found.status, text=found.text, content_type=kind)
+
+
+def _record(review: asyncio.Future[Review]) -> None:
+    """Count an internal error, also of a review whose client has left."""
+    if not review.cancelled() and review.exception() is None and (found := review.result()).fault:
+        faults.record("admission", found.fault, found.frames, kind=found.kind)
 
 
 async def _entered(held: AsyncExitStack, turn: AbstractAsyncContextManager[None]) -> None:

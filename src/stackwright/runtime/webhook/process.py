@@ -20,10 +20,10 @@ from typing import Protocol
 import structlog
 
 from stackwright.core.settings import Settings
-from stackwright.runtime import faults
 from stackwright.runtime.webhook.review import MEMORY, OUT_OF_MEMORY, PROCESSOR, SIZE, Review
 
-COMMAND = (sys.executable, "-m", "stackwright.reviewer")
+COMMAND = (sys.executable, "-P", "-m", "stackwright.reviewer")  # without modules of the working directory
+SIZE_OF_READ = 1 << 20  # bytes
 GRACE = 1.0  # seconds until a process that must end is killed
 PATIENCE = 60.0  # seconds until a process without a response is killed
 EXPENSIVE = f"to check the object takes more than {PROCESSOR:g} s of processor time or {MEMORY >> 20} MiB of memory"
@@ -65,15 +65,12 @@ class ReviewProcess:
         try:
             await self.start()
             async with asyncio.timeout(PATIENCE):
-                found = await self._reviewed(body)
+                return await self._reviewed(body)
         except (asyncio.IncompleteReadError, ConnectionError, TimeoutError):
             return await self._replaced(len(body))
         except BaseException:  # the response of a cancelled review must not be taken for that of the next one
             await self._stop()
             raise
-        if found.fault:
-            faults.record("admission", found.fault, found.frames, kind=found.kind)
-        return found
 
     async def close(self) -> None:
         """End the process, for good."""
@@ -114,9 +111,18 @@ async def _end(process: Process) -> int:
     """End a process, by force if it does not end with its requests; returns its exit code."""
     if process.stdin:
         process.stdin.close()
+    ended = asyncio.ensure_future(_read_to_its_end(process))
     # Not killed at once: `kill` would reap a process that has just ended, and its exit code would be lost.
     with suppress(TimeoutError):
-        return await asyncio.wait_for(process.wait(), GRACE)
+        return await asyncio.wait_for(asyncio.shield(ended), GRACE)
     with suppress(ProcessLookupError):
         process.kill()
+    return await ended
+
+
+async def _read_to_its_end(process: Process) -> int:
+    """Exit code of a process. asyncio does not notice the end of one whose output is not read."""
+    with suppress(RuntimeError):  # a review reads it
+        while process.stdout and await process.stdout.read(SIZE_OF_READ):
+            pass
     return await process.wait()

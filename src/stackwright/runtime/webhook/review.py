@@ -15,6 +15,7 @@ from stackwright.core.plan import Object
 VALUES = 200_000  # JSON values in the old and the new object, with the fields that API servers add
 PROCESSOR = 4.0  # seconds of processor time of one review; API servers wait ten seconds
 MEMORY = 256 << 20  # bytes of memory of one review
+UID = 128  # characters of a request's uid, which the response repeats: memory holds it while the client does not read
 OUT_OF_MEMORY = 3  # exit code of the process
 SIZE = struct.Struct(">I")  # precedes each message between the operator and the process
 
@@ -44,7 +45,11 @@ def review(body: bytes | bytearray, check: Check) -> Review:
     try:
         question = json.loads(body.decode())["request"]
         uid, obj, old = question["uid"], question.get("object"), question.get("oldObject")
-        if not isinstance(uid, str) or any(not _is_object(each) for each in (obj, old) if each is not None):
+        if (
+            not isinstance(uid, str)
+            or len(uid) > UID
+            or any(not _is_object(each) for each in (obj, old) if each is not None)
+        ):
             raise TypeError
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return Review(400, "no AdmissionReview")

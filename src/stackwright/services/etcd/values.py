@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from stackwright.api.services.kinds import Size
 from stackwright.services.context import CONTROL_PLANE, Context, Values, placed
 from stackwright.services.declaration import Certificate
+from stackwright.services.sizes import VOTERS
 
 PORT = 2379
 API = "etcd"
 PEERS = "etcd-discovery"
 TLS = "etcd-tls"
-MEMBERS: dict[Size, int] = {"single": 1, "tiny": 3, "small": 3, "medium": 3}
 
 
 def tooz_url(context: Context, folder: str) -> str:
@@ -23,7 +22,7 @@ def chart_values(context: Context) -> Values:
     return {
         "endpoints": {"cluster_domain_suffix": context.spec.cluster_domain},
         "labels": placed(CONTROL_PLANE, "server"),
-        "pod": {"replicas": {"server": MEMBERS[context.spec.size]}},
+        "pod": {"replicas": {"server": VOTERS[context.spec.size]}},
         "volume": {"class_name": context.spec.storage_class, "size": "2Gi"},
         "secrets": {"tls": {"etcd": TLS}},
     }

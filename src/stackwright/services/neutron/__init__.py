@@ -15,15 +15,14 @@ from stackwright.services.declaration import (
     Chart,
     Features,
     Listener,
-    NodeAgent,
     Public,
     Service,
 )
+from stackwright.services.neutron import ovn, ovs
 from stackwright.services.neutron.features import NeutronFeatures, NeutronSettings
 from stackwright.services.neutron.kind import Neutron
-from stackwright.services.neutron.ovs import OPENVSWITCH_CHART, OVN_CHART
-from stackwright.services.neutron.values import ML2_AGENTS, OVN_AGENT, PORT, chart_values, contracts, images, secrets
-from stackwright.services.tested import BROKEN, RENDERED_ONLY, SMALL_CLOUD, UP, WITHOUT_CEPH, levels, service, switch
+from stackwright.services.neutron.values import PORT, chart_values, contracts, images, secrets
+from stackwright.services.tested import RENDERED_ONLY, SMALL_CLOUD, UP, WITHOUT_CEPH, levels, service, switch
 
 _AGENT_CALLS = ("rabbitmq", "keystone", "ovn-southbound")
 
@@ -40,7 +39,7 @@ SERVICE = Service(
             "neutron",
             chart_values,
             images=images,
-            daemonsets=(*ML2_AGENTS, OVN_AGENT),
+            daemonsets=(*ovs.COMPONENTS, ovn.AGENT),
             options=(
                 "neutron",
                 "plugins",
@@ -65,11 +64,12 @@ SERVICE = Service(
                 COMPUTE: (*_AGENT_CALLS, "nova-metadata"),
             },
         ),
-        OPENVSWITCH_CHART,
-        OVN_CHART,
+        ovs.CHART,
+        ovn.CHART,
     ),
     secrets=secrets,
     contracts=contracts,
+    certificates=ovn.certificates,
     settings=NeutronSettings,
     features=Features(NeutronFeatures, "The networking service."),
     from_cloud=lambda cloud: {"messaging_instance": cloud.bus("neutron")},
@@ -77,11 +77,7 @@ SERVICE = Service(
     modules={OPENVSWITCH: ("openvswitch",)},
     conf_files={"neutron": "neutron"},
     requires=lambda settings: ("database", "messaging", "identity"),
-    # OVN has its own records of nodes.
-    agents=(
-        NodeAgent("neutron-openvswitch-agent", "ovs-agent", OPENVSWITCH),
-        *(NodeAgent(f"neutron-{each}", each, GATEWAY) for each in ("dhcp-agent", "l3-agent", "metadata-agent")),
-    ),
+    agents=(*ovs.AGENTS, *ovn.AGENTS),
     agent_list=AgentList("/v2.0/agents", "agents", lambda each: (bool(each["alive"]), bool(each["admin_state_up"]))),
     driver=lambda settings: settings.backend,
     presets=("core", "compute"),
@@ -93,7 +89,10 @@ SERVICE = Service(
         "features.services": service("networking", UP, SMALL_CLOUD),
         "features.logging.neutron.level": levels(UP),
         "features.messaging.components_with_dedicated_messaging": {"networking": UP},
-        "features.neutron.backend": {"ml2": UP, "ml2/ovn": BROKEN},
+        "features.neutron.backend": {
+            "ml2": UP,
+            "ml2/ovn": "test_up_with_ovn_ends_with_a_vm_that_greets_by_its_floating_ip",
+        },
         "features.neutron.tenant_network_types": {
             "vxlan": "test_vms_on_both_nodes_talk_over_the_tunnel",
             **dict.fromkeys(("flat", "vlan", "geneve"), RENDERED_ONLY),

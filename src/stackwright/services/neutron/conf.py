@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from stackwright.api.services.kinds import Size
 from stackwright.services.context import GATEWAY, Context, Values
-from stackwright.services.neutron.ovs import NORTHBOUND, SOUTHBOUND, bridge_mappings, is_ovn, remote
+from stackwright.services.neutron.ovn import is_ovn, options
+from stackwright.services.neutron.ovs import bridge_mappings
 from stackwright.services.oslo import api_conf
 
 
@@ -72,15 +73,13 @@ def _ml2_conf(context: Context) -> Values:
     }
     if is_ovn(context.settings):
         conf["ml2_type_geneve"] = {"vni_ranges": ["1:65536"], "max_header_size": 38}
-        conf["ovn"] = {**_ovn_conf(context), "ovn_metadata_enabled": True, "dns_servers": _dns(context)}
+        conf["ovn"] = {
+            **options(context, "nb", "sb"),
+            "ovn_metadata_enabled": True,
+            "dns_servers": _dns(context),
+            "ovsdb_retry_max_interval": 10,  # seconds; 180 by default
+        }
     return conf
-
-
-def _ovn_conf(context: Context) -> Values:
-    return {
-        "ovn_nb_connection": remote(context, NORTHBOUND),
-        "ovn_sb_connection": remote(context, SOUTHBOUND),
-    }
 
 
 def _dns(context: Context) -> list[str]:
@@ -107,5 +106,5 @@ def conf(context: Context) -> Values:
     if level == "DEBUG":
         found["logging"]["logger_loop"] = {"level": level}
     if is_ovn(context.settings):
-        found["ovn_metadata_agent"] = {"ovn": {"ovn_sb_connection": remote(context, SOUTHBOUND)}}
+        found["ovn_metadata_agent"] = {"ovn": options(context, "sb")}
     return found

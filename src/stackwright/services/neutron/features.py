@@ -131,6 +131,8 @@ class NeutronFeatures(Model):
             problems.append("tenant_network_types: vlan requires vlan_ranges in one of external_networks")
         if self.backend == "ml2" and "geneve" in self.tenant_network_types:
             problems.append("tenant_network_types: geneve requires backend ml2/ovn")
+        if self.backend == "ml2/ovn" and "vxlan" in self.tenant_network_types:
+            problems.append("tenant_network_types: vxlan requires backend ml2; OVN allows geneve, vlan, flat")
         if problems:
             raise ValueError("; ".join(problems))
         return self

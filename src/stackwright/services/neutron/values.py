@@ -8,9 +8,10 @@ from stackwright.services.ingress.endpoints import ingress_values
 from stackwright.services.keystone.catalog import Endpoint, identity
 from stackwright.services.keystone.values import ADMIN_SECRET
 from stackwright.services.mariadb.accounts import database
+from stackwright.services.neutron import ovn, ovs
 from stackwright.services.neutron.conf import SIZES, conf
 from stackwright.services.neutron.features import NeutronSettings
-from stackwright.services.neutron.ovs import is_ovn
+from stackwright.services.neutron.ovn import is_ovn
 from stackwright.services.rabbitmq.accounts import messaging, notifications
 from stackwright.services.sizes import limits
 
@@ -18,8 +19,6 @@ PORT = 9696
 SERVER = "neutron-server"
 METADATA_PORT = 8775
 METADATA_SECRET = "neutron-metadata-proxy"  # noqa: S105 - the name of a Secret
-ML2_AGENTS = ("ovs-agent", "dhcp-agent", "l3-agent", "metadata-agent")
-OVN_AGENT = "ovn-metadata-agent"
 
 
 def endpoint(context: Context) -> Endpoint:
@@ -29,7 +28,7 @@ def endpoint(context: Context) -> Endpoint:
 
 
 def images(settings: NeutronSettings) -> dict[str, str]:
-    agents = (OVN_AGENT,) if is_ovn(settings) else ML2_AGENTS
+    agents = (ovn.AGENT,) if is_ovn(settings) else ovs.COMPONENTS
     names = ("server", "db_sync", *(agent.replace("-", "_") for agent in agents))
     bootstrap = {"neutron_bootstrap": "keystoneclient"} if settings.floating_network.enabled else {}
     return {**{f"neutron_{name}": "neutron" for name in names}, **bootstrap}
@@ -37,14 +36,14 @@ def images(settings: NeutronSettings) -> dict[str, str]:
 
 def _manifests(context: Context) -> dict[str, bool]:
     """OVN needs neither agents that use RPC nor an RPC server."""
-    ovn = is_ovn(context.settings)
-    ml2 = {f"daemonset_{agent.replace('-', '_')}": not ovn for agent in ML2_AGENTS}
+    with_ovn = is_ovn(context.settings)
+    ml2 = {f"daemonset_{agent.replace('-', '_')}": not with_ovn for agent in ovs.COMPONENTS}
     return {
         **ml2,
-        "deployment_rpc_server": not ovn,
-        "pdb_rpc_server": not ovn,
-        "daemonset_ovn_metadata_agent": ovn,
-        "deployment_ovn_maintenance_worker": ovn,
+        "deployment_rpc_server": not with_ovn,
+        "pdb_rpc_server": not with_ovn,
+        "daemonset_ovn_metadata_agent": with_ovn,
+        "deployment_ovn_maintenance_worker": with_ovn,
     }
 
 
@@ -65,7 +64,7 @@ def chart_values(context: Context) -> Values:
             **placed(CONTROL_PLANE, "server", *workers, "job"),
             **placed(OPENVSWITCH, "ovs-agent"),
             **placed(GATEWAY, "dhcp-agent", "l3-agent", "metadata-agent"),
-            **placed(COMPUTE, OVN_AGENT),
+            **placed(COMPUTE, ovn.AGENT),
         },
         "pod": {
             "replicas": {
@@ -81,6 +80,7 @@ def chart_values(context: Context) -> Values:
             "oslo_messaging": {"neutron": f"{name}-messaging", "notifications": f"{name}-notifications"},
             "identity": {"neutron": f"{name}-keystone", "admin": ADMIN_SECRET},
             "metadata": METADATA_SECRET,
+            "tls": {"ovn": ovn.TLS if is_ovn(context.settings) else None},
         },
         "bootstrap": {
             "floating_network": floating.model_dump(mode="json", exclude={"enabled"}) if floating.enabled else None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -43,6 +43,11 @@ def quoted(names: tuple[str, ...]) -> str:
     return ", ".join(f"'{name}'" for name in names)
 
 
+def schema(sql: Callable[[str], str], names: tuple[str, ...]) -> list[str]:
+    """A line for each column, index and constraint of the databases."""
+    return sorted(sql(" ".join(SCHEMA.format(names=quoted(names)).split())).splitlines())
+
+
 class Server:
     """A MariaDB that accepts every password, in a pod of its own."""
 
@@ -75,9 +80,6 @@ class Server:
 
     def sql(self, text: str) -> str:
         return self._run(f"mariadb --no-defaults -NBS /data/socket -e {json.dumps(text)}").strip()
-
-    def schema(self, names: tuple[str, ...]) -> list[str]:
-        return sorted(self.sql(" ".join(SCHEMA.format(names=quoted(names)).split())).splitlines())
 
     def wait_for_columns(self, names: tuple[str, ...], count: int) -> None:
         query = json.dumps(COLUMNS.format(names=quoted(names)))
@@ -162,7 +164,7 @@ def test_killed_first_migration_ends_with_the_same_schema(
     storage_cloud: FullCloud, server: Server, migration: Migration, service: str
 ) -> None:
     names = DATABASES[service]
-    expected = sorted(storage_cloud.sql(" ".join(SCHEMA.format(names=quoted(names)).split())).splitlines())
+    expected = schema(storage_cloud.sql, names)
     columns = sum(line.startswith("column\t") for line in expected)
     assert columns > 20
     for name in names:
@@ -174,4 +176,4 @@ def test_killed_first_migration_ends_with_the_same_schema(
         migration.kill()
     migration.start()
     migration.wait()
-    assert server.schema(names) == expected
+    assert schema(server.sql, names) == expected

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import socket
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -12,15 +13,16 @@ import pytest
 
 from support.paths import ROOT
 
+FOLDER = ROOT / "charts/neutron/bin"
+
 
 @pytest.fixture(scope="module")
-def ovn() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("ovn", ROOT / "charts/neutron/bin/ovn.py")
-    assert spec
-    assert spec.loader
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    return script
+def ovn() -> Iterator[ModuleType]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(FOLDER)
+        yield importlib.import_module("ovn")
+        for name in ("ovn", "schema"):
+            del sys.modules[name]
 
 
 @pytest.fixture
@@ -51,10 +53,73 @@ def test_without_ovn_nothing_is_set(ovn: ModuleType, tmp_path: Path) -> None:
     assert ovn.variables(tmp_path / "missing") == {}
 
 
-def test_one_of_three_is_enough(ovn: ModuleType, tmp_path: Path, database: int) -> None:
-    remotes = f"tcp:127.0.0.1:1,tcp:127.0.0.1:{database},tcp:gone.invalid:6641,tcp:localhost"
+def test_one_of_three_is_enough_if_all_have_addresses(
+    ovn: ModuleType, tmp_path: Path, database: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A name that does not resolve for a moment would be unknown for the life of the process."""
+    resolve, rounds = socket.getaddrinfo, iter(range(9))
+
+    def late(host: str, *more: object, **options: object) -> object:
+        if host == "late" and next(rounds) < 2:
+            raise socket.gaierror(-3, "Temporary failure in name resolution")
+        return resolve("127.0.0.1" if host == "late" else host, *more, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(socket, "getaddrinfo", late)
+    monkeypatch.setattr(ovn.schema.time, "sleep", lambda seconds: None)
+    remotes = f"tcp:127.0.0.1:1,tcp:127.0.0.1:{database},tcp:late:1"
     found = ovn.variables(conf(tmp_path, ovn_nb_connection=remotes))
-    assert found == {"OS_OVN__OVN_NB_CONNECTION": f"tcp:127.0.0.1:1,tcp:127.0.0.1:{database}"}
+    assert found == {"OS_OVN__OVN_NB_CONNECTION": f"tcp:127.0.0.1:1,tcp:127.0.0.1:{database},tcp:127.0.0.1:1"}
+    assert "late:1: Temporary failure in name resolution" in capsys.readouterr().err
+
+
+class Server:
+    """A database of Neutron."""
+
+    def __init__(self, networks: int) -> None:
+        self.networks = networks
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def cursor(self) -> Server:
+        return self
+
+    def execute(self, statement: str) -> int:
+        assert statement == "SELECT 1 FROM networks LIMIT 1"
+        return self.networks
+
+
+@pytest.mark.parametrize(
+    ("networks", "response", "mode"),
+    [
+        (1, '[{"rows": []}]', "repair"),
+        (1, '[{"rows": [{"_uuid": ["uuid", "u"]}]}]', ""),
+        (0, '[{"rows": []}]', ""),
+        (1, "", ""),
+    ],
+    ids=["lost", "there", "new cloud", "no response"],
+)
+def test_networks_are_restored_only_if_the_database_lost_all(
+    ovn: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, networks: int, response: str, mode: str
+) -> None:
+    """In that mode the worker deletes ports that users create while it starts."""
+    client = tmp_path / "ovsdb-client"
+    client.write_text(f"#!/bin/sh\necho \"$@\" >'{tmp_path}/asked'\ntest -n '{response}' && echo '{response}'\n")
+    client.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr(ovn.schema, "connect", lambda url: Server(networks))
+    files = {"private_key": "k", "certificate": "c", "ca_cert": "a"}
+    path = conf(
+        tmp_path, ovn_nb_connection="ssl:a:1,ssl:b:1", **{f"ovn_nb_{name}": file for name, file in files.items()}
+    )
+    assert ovn.repair(path, "mysql://…") == ({"OS_OVN__NEUTRON_SYNC_MODE": mode} if mode else {})
+    if networks:
+        told = (tmp_path / "asked").read_text()
+        assert told.startswith("--private-key=k --certificate=c --ca-cert=a --timeout=60 query ssl:a:1,ssl:b:1 [")
+    assert ovn.repair(tmp_path / "none", "mysql://…") == {}
 
 
 def test_it_waits_and_names_the_cause(
@@ -69,7 +134,7 @@ def test_it_waits_and_names_the_cause(
         if next(rounds) == 2:
             server.listen()
 
-    monkeypatch.setattr(ovn.time, "sleep", sleep)
+    monkeypatch.setattr(ovn.schema.time, "sleep", sleep)
     path = conf(tmp_path, ovn_sb_connection=f"tcp:127.0.0.1:{port}")
     assert ovn.variables(path) == {"OS_OVN__OVN_SB_CONNECTION": f"tcp:127.0.0.1:{port}"}
     text = capsys.readouterr().err

@@ -35,6 +35,7 @@ def seen(
     nodes: Mapping[Label, list[str]] | None = None,
     pods: Mapping[str, list[str]] | None = None,
     now: float = 1000.0,
+    **settings: str,
 ) -> Observed:
     """known  recorded agents;  nodes  label → nodes;  pods  component → nodes of its pods"""
     named = nodes if nodes is not None else {COMPUTE: ["node1"]}
@@ -45,7 +46,8 @@ def seen(
         for name in names
     ]
     pending: Object = {"metadata": {"name": "pending", "labels": {"component": "compute"}}, "spec": {}}
-    context = Context(declared.name, NAMESPACE, ServiceSpec(), {}, nodes=refs, pods=(*found, pending))
+    parsed = declared.settings.model_validate(settings)
+    context = Context(declared.name, NAMESPACE, ServiceSpec(), {}, parsed, nodes=refs, pods=(*found, pending))
     thing = {**obj(declared.kind, declared.name), "status": {"agents": list(known)}}
     return Observed(declared, Settings({}, {}), thing, now, context=context)
 
@@ -209,6 +211,22 @@ def test_a_node_that_loses_one_role_keeps_its_other_agents() -> None:
     assert plan.empty
     forgotten = {"neutron-dhcp-agent@node2", "neutron-metadata-agent@node2"}
     assert plan.status["agents"] == sorted(set(both) - forgotten)
+
+
+def test_with_ovn_the_chassis_of_a_node_is_forgotten() -> None:
+    """A cloud without OVN does not record it, and one that changed to OVN keeps the agents that it had."""
+    nodes = {OPENVSWITCH: ["gateway", "compute"], GATEWAY: ["gateway"], COMPUTE: ["compute"]}
+    there, gone = ["ovn-controller@compute", "ovn-controller@gateway"], "ovn-controller@gone"
+    start = seen(neutron.SERVICE, known=[*there, gone, "neutron-l3-agent@gateway"], nodes=nodes, backend="ml2/ovn")
+    (attempt,) = without_left_agents(start, RELEASED).actions
+    assert isinstance(attempt, DeleteAgents)
+    assert attempt.agents == (gone,)
+    plan = without_left_agents(tried(start, {gone: []}), RELEASED)
+    assert plan.status["agents"] == ["neutron-l3-agent@gateway", *there]
+    fresh = without_left_agents(seen(neutron.SERVICE, known=(), nodes=nodes, backend="ml2/ovn"), RELEASED)
+    assert fresh.status == {"agents": there}
+    other = without_left_agents(seen(neutron.SERVICE, known=(), nodes=nodes), RELEASED).status["agents"]
+    assert [name for name in other if "ovn" in name] == []
 
 
 def test_a_service_without_agents_is_left_alone() -> None:

@@ -208,3 +208,37 @@ def test_staging_copies_sources_without_ignored_files(folder, monkeypatch, tmp_p
         "stackwright",
         "stackwright/module.py",
     ]
+
+
+TITLES = {"nova": "nova:222222222222", "glance": "glance:111111111111", "new": "new:333333333333"}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, {}),
+        (
+            {"nova": "r.example/p/nova:000000000000", "glance": "r.example/p/glance:111111111111"},
+            {
+                "nova": "r.example/p/nova:222222222222",
+                "glance": "r.example/p/glance:111111111111",
+                "new": "r.example/p/new:333333333333",
+            },
+        ),
+        (
+            {"nova": "a/nova:000000000000", "glance": "b/glance:000000000000"},
+            {"nova": "a/nova:222222222222", "glance": "b/glance:111111111111"},
+        ),
+        (
+            {"nova": "a/nova:2026.1", "glance": f"a/glance@sha256:{'0' * 64}", "gone": "a/gone:000000000000"},
+            {"nova": "a/nova:2026.1", "glance": f"a/glance@sha256:{'0' * 64}", "gone": "a/gone:000000000000"},
+        ),
+        (
+            {"nova": "r/p/nova:000000000000-mine", "glance": "r/p/my-glance:000000000000"},
+            {"nova": "r/p/nova:000000000000-mine", "glance": "r/p/my-glance:000000000000"},
+        ),
+    ],
+    ids=["nothing", "an older version", "two prefixes", "choices of the owner", "names and tags that are longer"],
+)
+def test_an_upgrade_uses_the_registry_of_the_operator(given: dict[str, str], expected: dict[str, str]) -> None:
+    assert recipes.upgraded(given, TITLES) == expected

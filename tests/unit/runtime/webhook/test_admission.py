@@ -25,7 +25,7 @@ from stackwright.cloud.controlplane import STAGE
 from stackwright.cloud.registry import ADMITTED
 from stackwright.core.bounds import VALUES, has_more
 from stackwright.main import Options, settings
-from stackwright.runtime import listener
+from stackwright.runtime import listener, metrics
 from stackwright.runtime.webhook import admission
 from stackwright.runtime.webhook.admission import LARGEST, Admission
 from support.tls_clients import connected, contexts
@@ -87,16 +87,18 @@ async def test_it_returns_errors_or_admits_the_object(unused_tcp_port: int) -> N
         b"", b"{", b"[]", b"1", b"{}", b'{"request": 1}', b'{"request": {}}', b"\xff", b"[" * 150_000,
         b'{"request": {"uid": 1}}', b'{"request": {"uid": "u", "object": 1}}',
         b'{"request": {"uid": "u", "object": {}}}', b'{"request": {"uid": "u", "object": {"metadata": 1}}}',
-        '{"request": {"uid": "u"}}'.encode("utf-16"),
+        '{"request": {"uid": "u"}}'.encode("utf-16"), json.dumps({"request": {"uid": "é" * 129}}).encode(),
     ],
-    ids=range(14),
+    ids=range(15),
 )  # fmt: skip
 async def test_an_invalid_review_is_rejected(unused_tcp_port: int, body: bytes) -> None:
     async with serving(unused_tcp_port, lambda *_: []) as ask:
         assert (await ask(None, body))[0] == 400
 
 
-async def test_an_exception_contains_no_value(unused_tcp_port: int) -> None:
+async def test_an_exception_is_counted_and_its_answer_contains_no_value(unused_tcp_port: int) -> None:
+    before = metrics.FAULTS.labels("admission")._value.get()
+
     def check(*given: Any) -> list[str]:
         raise KeyError(SECRET_TEXT)
 
@@ -105,6 +107,7 @@ async def test_an_exception_contains_no_value(unused_tcp_port: int) -> None:
     assert answer["status"]["code"] == 500
     assert "KeyError" in answer["status"]["message"]
     assert SECRET_TEXT not in str(answer)
+    assert metrics.FAULTS.labels("admission")._value.get() == before + 1
 
 
 async def test_an_object_of_the_maximum_size_of_etcd_can_be_changed(unused_tcp_port: int) -> None:
@@ -471,6 +474,25 @@ def test_values_are_counted_at_every_depth() -> None:
     assert has_more(deep, 5000)
     assert not has_more({"a": {"b": [1, 2]}, "c": None}, 6)
     assert has_more({"a": {"b": [1, 2]}, "c": None}, 5)
+
+
+async def test_an_exception_of_a_review_whose_client_left_is_counted() -> None:
+    before = metrics.FAULTS.labels("admission")._value.get()
+    begun, goes_on = threading.Event(), threading.Event()
+
+    def check(*given: Any) -> list[str]:
+        begun.set()
+        goes_on.wait(20)
+        raise KeyError
+
+    server = Admission(ThreadReviewer(check), None)
+    body = bytearray(json.dumps({"request": about(named())}).encode())
+    sent = asyncio.create_task(server._answered("192.0.2.1", body, asyncio.get_running_loop().time() + 60))
+    await until(begun.is_set)
+    sent.cancel()
+    goes_on.set()
+    await asyncio.gather(sent, return_exceptions=True)
+    assert metrics.FAULTS.labels("admission")._value.get() == before + 1
 
 
 async def test_a_client_that_leaves_keeps_its_slot_until_its_check_ends() -> None:

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from stackwright.core.settings import Settings
-from stackwright.runtime import metrics
 from stackwright.runtime.webhook import process, review
 from stackwright.runtime.webhook.process import COMMAND, EXPENSIVE, ReviewProcess
 from support.waiting import until
@@ -135,13 +134,27 @@ async def test_processor_time_of_earlier_reviews_does_not_count() -> None:
         assert pid(reviewer) == first
 
 
-async def test_internal_error_is_counted_and_its_text_hidden() -> None:
-    before = metrics.FAULTS.labels("admission")._value.get()
+async def test_text_of_an_internal_error_is_hidden() -> None:
     async with reviewing() as reviewer:
         found = await reviewer.review(body("raises"))
     assert "KeyError" in found.text
     assert "hunter2" not in found.text + found.frames
-    assert metrics.FAULTS.labels("admission")._value.get() == before + 1
+    assert found.fault
+
+
+async def test_process_ends_although_nobody_reads_its_output() -> None:
+    """asyncio does not notice the end of such a process."""
+    text = "import sys, time; sys.stdout.buffer.write(bytes(1 << 20)); sys.stdout.flush(); time.sleep(600)"
+    async with reviewing(sys.executable, "-c", text) as reviewer:
+        await asyncio.sleep(0.5)
+        assert await asyncio.wait_for(reviewer._stop(), 10) == -signal.SIGKILL
+
+
+async def test_modules_of_the_working_directory_are_not_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "json.py").write_text("raise SystemExit(9)")
+    monkeypatch.chdir(tmp_path)
+    async with reviewing(*COMMAND) as reviewer:
+        assert (await reviewer.review(body("next"))).status == 200
 
 
 async def test_printed_text_does_not_mix_with_responses() -> None:

@@ -55,6 +55,17 @@ def test_a_size_with_fewer_servers_that_vote_is_refused(kind: Any, old: str, new
     assert errors_of(sized(new)) == []
 
 
+@pytest.mark.parametrize(("backend", "refused"), [("ml2/ovn", True), ("ml2", False), (None, False)])
+def test_only_databases_of_ovn_vote_in_neutron(backend: str | None, refused: bool) -> None:
+    def sized(size: str) -> dict[str, Any]:
+        settings = {"backend": backend} if backend else {}
+        return {"kind": "Neutron", "metadata": {"name": "x"}, "spec": {"size": size, "settings": settings}}
+
+    told = f"spec.size: cannot be reduced to single: {NO_MAJORITY} tiny, small, medium"
+    assert (told in errors_of(sized("single"), sized("tiny"))) == refused
+    assert told not in errors_of(sized("tiny"), sized("single"))
+
+
 @pytest.mark.parametrize(
     ("old", "new", "refused"),
     [

@@ -133,4 +133,4 @@ def test_the_charts_have_so_many_by_themselves(chart: Any) -> None:
 
 
 def test_all_components_with_volumes_and_votes_are_counted() -> None:
-    assert {chart.name for chart in VOTING} == {"etcd", "mariadb", "ceph"}
+    assert {chart.name for chart in VOTING} == {"etcd", "mariadb", "ceph", "ovn"}

@@ -1,0 +1,87 @@
+"""A cloud with OVN: its virtual machine, its checks, and restarts of each component."""
+
+from __future__ import annotations
+
+import json
+import socket
+import ssl
+
+import ovn
+import pytest
+from faults.restarts import SWITCH, SWITCH_LIMIT, outages, restarted
+from full import FullCloud
+from harness import eventually
+from traffic.pinger import CHANCE, Pinger
+
+from stackwright.local.steps.openstack import demo
+
+PARTS = ("neutron", "openvswitch", "ovn")
+
+
+@pytest.fixture(autouse=True)
+def _ready(ovn_cloud: FullCloud) -> None:
+    """Runs after any state of an earlier test."""
+    ovn_cloud.wait_ready()
+
+
+def test_up_with_ovn_ends_with_a_vm_that_greets_by_its_floating_ip(ovn_cloud: FullCloud) -> None:
+    cloud = ovn_cloud
+    assert '"backend": "ml2/ovn"' in json.dumps(cloud.spec())
+    assert "Virtual machine" in cloud.said
+    eventually(lambda: demo.greets(ovn.demo_address(cloud)), limit=120)
+    assert not {each.name for each in cloud.workloads()} & {
+        "neutron-ovs-agent",
+        "neutron-l3-agent",
+        "neutron-dhcp-agent",
+    }
+
+
+def test_smoke_passes_with_ovn(ovn_cloud: FullCloud) -> None:
+    print(ovn_cloud.stackwright("smoke", limit=400))
+
+
+def test_restarts_lose_no_ping_but_those_of_the_switch(ovn_cloud: FullCloud) -> None:
+    """The userspace datapath forwards nothing while its process restarts; all other components only change it."""
+    mine = [each for each in ovn_cloud.workloads() if any(f"application={part}" in each.selector for part in PARTS)]
+    assert {"ovn-northd", "ovn-ovsdb", "ovn-controller", "neutron-server", SWITCH} <= {each.name for each in mine}
+    seen = {}
+    with Pinger(ovn.demo_address(ovn_cloud)) as pinger:
+        for workload in mine:
+            attempts = seen[str(workload)] = [restarted(ovn_cloud, workload, pinger)]
+            if 0 < attempts[0][0] <= CHANCE and workload.name != SWITCH:
+                attempts.append(restarted(ovn_cloud, workload, pinger))
+    assert outages(seen) == {}
+    assert seen[f"daemonset/{SWITCH}"][0][1] < SWITCH_LIMIT
+
+
+def refused(address: tuple[str, int], tls: bool) -> bool:
+    """Whether a server ends a connection of a client without a certificate, and responds to no request."""
+    try:
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        plain = socket.create_connection(address, timeout=10)
+        with plain, context.wrap_socket(plain) if tls else plain as connection:
+            connection.sendall(b'{"method":"list_dbs","params":[],"id":1}')
+            return not connection.recv(100)
+    except (TimeoutError, ConnectionRefusedError):
+        raise
+    except OSError:
+        return True
+
+
+@pytest.mark.parametrize(("port", "tls"), [(port, tls) for port in range(6641, 6645) for tls in (False, True)])
+def test_databases_refuse_clients_without_a_certificate(ovn_cloud: FullCloud, port: int, tls: bool) -> None:
+    (pod,) = ovn_cloud.pods("-l", "application=ovn,component=ovsdb").values()
+    assert refused((pod["status"]["podIP"], port), tls)
+
+
+def test_lost_databases_are_restored_from_neutron(ovn_cloud: FullCloud) -> None:
+    before = ovn.switches(ovn_cloud)
+    assert before
+    words = ("-n", ovn_cloud.namespace, "--wait=false")
+    ovn_cloud.kubectl("delete", "pvc/ovn-data-ovn-ovsdb-0", "pod/ovn-ovsdb-0", *words)
+    eventually(lambda: ovn.switches(ovn_cloud) == set(), limit=120, pause=2)
+    print(ovn_cloud.stackwright("restart", "networking", limit=660))
+    eventually(lambda: ovn.switches(ovn_cloud) == before, limit=120, pause=2)
+    ovn_cloud.wait_ready()
+    eventually(lambda: demo.greets(ovn.demo_address(ovn_cloud)), limit=120, pause=2)
