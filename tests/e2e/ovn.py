@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
 from full import FullCloud
-
-from stackwright.local.steps.openstack import demo
-
-
-def demo_address(cloud: FullCloud) -> str:
-    """The floating IP of the virtual machine of `up`."""
-    return str(json.loads(demo.marker(cloud.cluster).read_text())["address"])
 
 
 def switches(cloud: FullCloud, member: int = 0) -> set[str]:

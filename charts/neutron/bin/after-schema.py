@@ -33,9 +33,10 @@ def main() -> None:
             return ", ".join(sorted(needed - schema.versions(cursor)))
 
     schema.wait(missing, "the database's schema")
-    os.environ |= ovn.variables(PLUGIN)
+    options = ovn.options_of(PLUGIN)
+    os.environ |= ovn.variables(options)
     if "ovn-maintenance" in sys.argv[1]:
-        os.environ |= ovn.repair(PLUGIN, url)
+        os.environ |= ovn.repair(options, url)
     os.execvp(sys.argv[1], sys.argv[1:])  # noqa: S606 - the chart sets the program
 
 

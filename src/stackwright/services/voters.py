@@ -10,7 +10,7 @@ from typing import Any
 
 from stackwright.api.rules import at
 from stackwright.api.services.kinds import ServiceSpec
-from stackwright.api.services.voters import DEFAULT, voter_error
+from stackwright.api.services.voters import DEFAULT, count_of, voter_error
 from stackwright.core.plan import Object
 from stackwright.services.declaration import Chart, Service
 from stackwright.services.registry import VOTING
@@ -33,9 +33,8 @@ def voters_by(chart: str, values: Mapping[str, Any]) -> int:
     """The number of voting servers in the merged values of a chart; 0 for a chart without voting servers."""
     if chart not in VOTING:
         return 0
-    count = at(values, field_of(VOTING[chart]))
-    # The chart's schema rejects a value that is no integer, so it has no effect.
-    return int(count) if isinstance(count, int) or (isinstance(count, float) and count.is_integer()) else DEFAULT
+    count = count_of(at(values, field_of(VOTING[chart])))
+    return DEFAULT if count is None else count
 
 
 def release_errors(

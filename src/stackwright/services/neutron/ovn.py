@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stackwright.api.rules import at
+from stackwright.api.services.voters import count_of
 from stackwright.services.context import CONTROL_PLANE, GATEWAY, OPENVSWITCH, Context, Values, placed
 from stackwright.services.declaration import Certificate, Chart, Listener, NodeAgent
 from stackwright.services.neutron.features import NeutronSettings
@@ -26,8 +27,8 @@ def hosts(context: Context) -> list[str]:
     """The members of the databases, whose number an override may raise."""
     members = VOTERS[context.spec.size]
     for override in context.spec.overrides:
-        count = at(override.values, f"{CHART_NAME}.pod.replicas.ovsdb")
-        members = count if isinstance(count, int) else members
+        count = count_of(at(override.values, f"{CHART_NAME}.pod.replicas.ovsdb"))
+        members = members if count is None else count
     return [context.host(f"{DATABASES}-{member}") for member in range(members)]
 
 

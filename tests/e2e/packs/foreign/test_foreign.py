@@ -40,11 +40,6 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return earlier.tree(tmp_path_factory.mktemp("earlier")) or ROOT
 
 
-def demo_address(cloud: Cloud) -> str:
-    """The floating IP of the virtual machine."""
-    return str(json.loads(demo.marker(cloud.cluster).read_text())["address"])
-
-
 def operator_image(cloud: Cloud) -> str:
     return str(json.loads(cloud.stackwright("version", "-o", "json"))["operator"]["image"])
 
@@ -83,7 +78,7 @@ def test_an_upgrade_of_the_operator_restarts_only_what_plan_names(place: Site, t
     if tree == ROOT:
         pytest.skip(f"The clone is shallow and lacks the commit {earlier.COMMIT}, whose operator would be upgraded")
     cloud = FullCloud("")
-    former, before, address = operator_image(cloud), pods(cloud), demo_address(cloud)
+    former, before, address = operator_image(cloud), pods(cloud), cloud.demo_address
     note, begin, text = cloud.stackwright("plan", "-o", "json", code=None).partition("{")
     assert "the operator has others" in note
     steps = json.loads(begin + text)["changes"]

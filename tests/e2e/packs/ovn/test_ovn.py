@@ -8,10 +8,9 @@ import ssl
 
 import ovn
 import pytest
-from faults.restarts import SWITCH, SWITCH_LIMIT, outages, restarted
+from faults.restarts import SWITCH, attempts_in_turn
 from full import FullCloud
 from harness import eventually
-from traffic.pinger import CHANCE, Pinger
 
 from stackwright.local.steps.openstack import demo
 
@@ -28,7 +27,7 @@ def test_up_with_ovn_ends_with_a_vm_that_greets_by_its_floating_ip(ovn_cloud: Fu
     cloud = ovn_cloud
     assert '"backend": "ml2/ovn"' in json.dumps(cloud.spec())
     assert "Virtual machine" in cloud.said
-    eventually(lambda: demo.greets(ovn.demo_address(cloud)), limit=120)
+    eventually(lambda: demo.greets(cloud.demo_address), limit=120)
     assert not {each.name for each in cloud.workloads()} & {
         "neutron-ovs-agent",
         "neutron-l3-agent",
@@ -43,15 +42,8 @@ def test_smoke_passes_with_ovn(ovn_cloud: FullCloud) -> None:
 def test_restarts_lose_no_ping_but_those_of_the_switch(ovn_cloud: FullCloud) -> None:
     """The userspace datapath forwards nothing while its process restarts; all other components only change it."""
     mine = [each for each in ovn_cloud.workloads() if any(f"application={part}" in each.selector for part in PARTS)]
-    assert {"ovn-northd", "ovn-ovsdb", "ovn-controller", "neutron-server", SWITCH} <= {each.name for each in mine}
-    seen = {}
-    with Pinger(ovn.demo_address(ovn_cloud)) as pinger:
-        for workload in mine:
-            attempts = seen[str(workload)] = [restarted(ovn_cloud, workload, pinger)]
-            if 0 < attempts[0][0] <= CHANCE and workload.name != SWITCH:
-                attempts.append(restarted(ovn_cloud, workload, pinger))
-    assert outages(seen) == {}
-    assert seen[f"daemonset/{SWITCH}"][0][1] < SWITCH_LIMIT
+    names = attempts_in_turn(ovn_cloud, ovn_cloud.demo_address, mine)
+    assert names >= {"ovn-northd", "ovn-ovsdb", "ovn-controller", "neutron-server", SWITCH}
 
 
 def refused(address: tuple[str, int], tls: bool) -> bool:
@@ -84,4 +76,4 @@ def test_lost_databases_are_restored_from_neutron(ovn_cloud: FullCloud) -> None:
     print(ovn_cloud.stackwright("restart", "networking", limit=660))
     eventually(lambda: ovn.switches(ovn_cloud) == before, limit=120, pause=2)
     ovn_cloud.wait_ready()
-    eventually(lambda: demo.greets(ovn.demo_address(ovn_cloud)), limit=120, pause=2)
+    eventually(lambda: demo.greets(ovn_cloud.demo_address), limit=120, pause=2)
