@@ -11,6 +11,7 @@ from stackwright.core.plan import Object
 from stackwright.examine import capacity, nodes, rights, rivals, server, storage
 from stackwright.examine.demand import Demand
 from stackwright.examine.observe import Observed
+from stackwright.forecast.simulate import Cause
 
 
 def check(seen: Observed, demand: Demand) -> list[Finding]:
@@ -35,6 +36,18 @@ def unmanaged(operator: Object | None, namespaces: Iterable[str]) -> list[Findin
 
 
 def stuck(demand: Demand) -> list[Finding]:
-    """Objects that would not become ready on any cluster."""
-    remedy = "Correct the manifest; `stackwright plan -f FILE` shows all steps."
-    return [Finding(name, "problem", cause, remedy) for name, cause in demand.stuck.items()]
+    """Objects that would not become ready on any cluster, by cause, without those that only wait for others of them."""
+    found: dict[Cause, list[str]] = {}
+    for name, cause in demand.stuck.items():
+        if not any(each.message != cause.message and each.message in cause.message for each in demand.stuck.values()):
+            found.setdefault(cause, []).append(name)
+    return [Finding(", ".join(names), *_judged(cause)) for cause, names in found.items()]
+
+
+def _judged(cause: Cause) -> tuple[str, str, str]:
+    """Level, text and remedy."""
+    if cause.reason == "WaitingForCeph":
+        return "note", str(cause), "Continue: the cloud waits for it. docs/howto/use-external-ceph.md has the steps."
+    if cause.reason == "BlockedMissingSecret":
+        return "problem", str(cause), "Create the Secret before the cloud, or in its manifests."
+    return "problem", str(cause), "Correct the manifest; `stackwright plan -f FILE` shows all steps."

@@ -29,6 +29,7 @@ from stackwright.examine.demand import Demand, Pods
 from stackwright.examine.observe import Observed
 from stackwright.examine.probe import pod
 from stackwright.examine.rights import Right, needed
+from stackwright.forecast.simulate import Cause
 from stackwright.local.image.published.verify import State, Verified
 from support.paths import ROOT
 from tests.unit.examine.examined import dns, node, storage_class
@@ -252,10 +253,28 @@ CASES: dict[str, tuple[Observed, Demand, str, str, str]] = {
     ),
     "no load balancer": (on(SERVICE, dns(), balanced()), DEMAND, "note", "load balancer", "web/site"),
     "stuck": (
-        FIT, replace(DEMAND, stuck={"Keystone openstack/keystone": "no image"}), "problem",
+        FIT, replace(DEMAND, stuck={"Keystone openstack/keystone": Cause("no image", "ImageMissing")}), "problem",
         "Keystone openstack/keystone", "no image",
     ),
 }  # fmt: skip
+
+
+def test_each_cause_is_one_finding_and_what_users_provide_later_is_a_note() -> None:
+    ceph, secret = (
+        Cause("Waiting for keys", "WaitingForCeph"),
+        Cause("Waiting for x; create it", "BlockedMissingSecret"),
+    )
+    causes = {
+        "OpenStackDeployment a/cloud": Cause("Ingress: Waiting for x; create it", "BlockedMissingSecret"),
+        "Ingress a/ingress": secret,
+        "Nova a/nova": Cause("Waiting for CephClient a/nova: Waiting for keys", "WaitingForCeph"),
+        "CephClient a/glance": ceph,
+        "CephClient a/nova": ceph,
+    }
+    assert [(each.subject, each.level, each.text) for each in found(FIT, replace(DEMAND, stuck=causes))] == [
+        ("Ingress a/ingress", "problem", str(secret)),
+        ("CephClient a/glance, CephClient a/nova", "note", str(ceph)),
+    ]
 
 
 def test_a_fit_cluster_has_no_finding() -> None:
