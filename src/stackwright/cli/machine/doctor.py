@@ -64,12 +64,18 @@ def doctor(
     ] = None,
     images: Annotated[
         str | None,
-        typer.Option(metavar="REGISTRY/PREFIX", help="Registry and prefix of published images: ask for missing ones."),
+        typer.Option(
+            metavar="REGISTRY/PREFIX", help="Registry and prefix of published images: report those that it lacks."
+        ),
     ] = None,
     ca: Ca = None,
     plain_http: PlainHttp = False,
     nodes: Annotated[
-        bool, typer.Option("--nodes", help="Run a pod without privileges on each node for up to two minutes.")
+        bool,
+        typer.Option(
+            "--nodes",
+            help="Run a pod without privileges for up to two minutes on each node with a label of services, or on all.",
+        ),
     ] = False,
     output: Annotated[Format, typer.Option("--output", "-o", help="Output format.")] = Format.TEXT,
     kubeconfig: KubeconfigOption = None,
