@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import ovn
+import restore
 import schema
 
 SNIPPETS = Path("/etc/neutron/neutron.conf.d")
@@ -35,8 +36,8 @@ def main() -> None:
     schema.wait(missing, "the database's schema")
     options = ovn.options_of(PLUGIN)
     os.environ |= ovn.variables(options)
-    if "ovn-maintenance" in sys.argv[1]:
-        os.environ |= ovn.repair(options, url)
+    if options and "ovn-maintenance" in sys.argv[1]:
+        restore.restore(options, url, sys.argv[2:])
     os.execvp(sys.argv[1], sys.argv[1:])  # noqa: S606 - the chart sets the program
 
 

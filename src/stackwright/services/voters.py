@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from stackwright.api.rules import at
+from stackwright.api.rules import at, sets
 from stackwright.api.services.kinds import ServiceSpec
 from stackwright.api.services.voters import DEFAULT, count_of, voter_error
 from stackwright.core.plan import Object
@@ -71,14 +71,5 @@ def override_errors(declared: Service, old: Object, new: Object) -> Iterator[tup
 
 def level(spec: ServiceSpec, chart: Chart) -> int | None:
     """Index of the override that sets the number of voting servers, or removes a lower setting; None without one."""
-    found = [index for index, each in enumerate(spec.overrides) if _says(each.values.get(chart.name), field_of(chart))]
+    found = [index for index, each in enumerate(spec.overrides) if sets(each.values.get(chart.name), field_of(chart))]
     return found[-1] if found else None
-
-
-def _says(values: Any, field: str) -> bool:
-    for part in field.split("."):
-        if not isinstance(values, Mapping) or part not in values:
-            return False
-        if (values := values[part]) is None:
-            return True
-    return True

@@ -72,56 +72,6 @@ def test_one_of_three_is_enough_if_all_have_addresses(
     assert "late:1: Temporary failure in name resolution" in capsys.readouterr().err
 
 
-class Server:
-    """A database of Neutron."""
-
-    def __init__(self, networks: int) -> None:
-        self.networks = networks
-
-    def __enter__(self) -> Server:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def cursor(self) -> Server:
-        return self
-
-    def execute(self, statement: str) -> int:
-        assert statement == "SELECT 1 FROM networks LIMIT 1"
-        return self.networks
-
-
-@pytest.mark.parametrize(
-    ("networks", "response", "mode"),
-    [
-        (1, '[{"rows": []}]', "repair"),
-        (1, '[{"rows": [{"_uuid": ["uuid", "u"]}]}]', ""),
-        (0, '[{"rows": []}]', ""),
-        (1, "", ""),
-    ],
-    ids=["lost", "there", "new cloud", "no response"],
-)
-def test_networks_are_restored_only_if_the_database_lost_all(
-    ovn: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, networks: int, response: str, mode: str
-) -> None:
-    """In that mode the worker deletes ports that users create while it starts."""
-    client = tmp_path / "ovsdb-client"
-    client.write_text(f"#!/bin/sh\necho \"$@\" >'{tmp_path}/asked'\ntest -n '{response}' && echo '{response}'\n")
-    client.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    monkeypatch.setattr(ovn.schema, "connect", lambda url: Server(networks))
-    files = {"private_key": "k", "certificate": "c", "ca_cert": "a"}
-    path = conf(
-        tmp_path, ovn_nb_connection="ssl:a:1,ssl:b:1", **{f"ovn_nb_{name}": file for name, file in files.items()}
-    )
-    assert ovn.repair(ovn.options_of(path), "mysql://…") == ({"OS_OVN__NEUTRON_SYNC_MODE": mode} if mode else {})
-    if networks:
-        told = (tmp_path / "asked").read_text()
-        assert told.startswith("--private-key=k --certificate=c --ca-cert=a --timeout=60 query ssl:a:1,ssl:b:1 [")
-    assert ovn.repair({}, "mysql://…") == {}
-
-
 def test_it_waits_and_names_the_cause(
     ovn: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
