@@ -15,6 +15,7 @@ import schema
 
 SNIPPETS = Path("/etc/neutron/neutron.conf.d")
 PLUGIN = Path("/etc/neutron/plugins/ml2/ml2_conf.ini")
+STARTED = Path("/tmp/started")  # noqa: S108 - the pod's own /tmp, which outlives the container; a probe of workers asks for it
 MIGRATIONS = "db/migration/alembic_migrations/versions"
 
 
@@ -27,6 +28,7 @@ def wanted() -> set[str]:
 
 
 def main() -> None:
+    STARTED.unlink(missing_ok=True)
     url, needed = schema.connection_of(SNIPPETS), wanted()
 
     def missing() -> str:
@@ -38,6 +40,7 @@ def main() -> None:
     os.environ |= ovn.variables(options)
     if options and "ovn-maintenance" in sys.argv[1]:
         restore.restore(options, url, sys.argv[2:])
+    STARTED.touch()
     os.execvp(sys.argv[1], sys.argv[1:])  # noqa: S606 - the chart sets the program
 
 

@@ -1,8 +1,8 @@
 """Restores OVN's northbound database from Neutron's before the maintenance worker starts, if it has lost networks.
 
-Neutron's tool writes each network in a transaction of its own. A mark in the database lasts until the tool has ended, so
-an interrupted restoration is repeated. The tool also deletes what only OVN has, and so what users create meanwhile: it
-runs only after a loss.
+Neutron's tool writes each network in a transaction of its own. A mark in the database lasts until the tool has ended,
+so an interrupted restoration is repeated. The tool also deletes what only OVN has, and so what users create meanwhile:
+it runs only after a loss.
 """
 
 import json

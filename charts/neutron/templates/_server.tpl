@@ -46,6 +46,13 @@ containers:
     image: neutron_server
     command: [python3, /opt/stackwright/after-schema.py, {{ index . 2 }}]
     args: [--config-file, /etc/neutron/neutron.conf, --config-file, /etc/neutron/plugins/ml2/ml2_conf.ini, --config-dir, /etc/neutron/neutron.conf.d]
+    probes:
+      # Ready when the program begins: before, it waits for databases, or restores one. The probe ends with its first success.
+      startup:
+        exec: {command: [test, -e, /tmp/started]}
+        periodSeconds: 2
+        timeoutSeconds: 5
+        failureThreshold: 1000000
     volumeMounts:
       {{- include "neutron.server_mounts" $root | nindent 6 }}
 volumes:

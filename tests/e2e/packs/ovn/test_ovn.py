@@ -74,6 +74,6 @@ def test_lost_databases_are_restored_from_neutron(ovn_cloud: FullCloud) -> None:
     ovn_cloud.kubectl("delete", "pvc/ovn-data-ovn-ovsdb-0", "pod/ovn-ovsdb-0", *words)
     eventually(lambda: ovn.switches(ovn_cloud) == set(), limit=120, pause=2)
     print(ovn_cloud.stackwright("restart", "networking", limit=660))
-    eventually(lambda: ovn.switches(ovn_cloud) == before, limit=120, pause=2)
+    assert ovn.switches(ovn_cloud) == before
     ovn_cloud.wait_ready()
     eventually(lambda: demo.greets(ovn_cloud.demo_address), limit=120, pause=2)
