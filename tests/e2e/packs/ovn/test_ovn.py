@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import socket
 import ssl
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import ovn
 import pytest
@@ -14,6 +16,7 @@ from harness import eventually
 
 from stackwright.local.steps.openstack import demo
 
+REQUESTS = 6  # of an API with two workers
 PARTS = ("neutron", "openvswitch", "ovn")
 
 
@@ -44,6 +47,25 @@ def test_restarts_lose_no_ping_but_those_of_the_switch(ovn_cloud: FullCloud) -> 
     mine = [each for each in ovn_cloud.workloads() if any(f"application={part}" in each.selector for part in PARTS)]
     names = attempts_in_turn(ovn_cloud, ovn_cloud.demo_address, mine)
     assert names >= {"ovn-northd", "ovn-ovsdb", "ovn-controller", "neutron-server", SWITCH}
+
+
+def test_an_outage_of_the_database_during_events_ends_no_service(ovn_cloud: FullCloud) -> None:
+    """Each event of OVN needs Neutron's database. After an error there, requests hung once, and no probe noticed."""
+    cloud = ovn_cloud
+    nudge = "ovn-nbctl --db=unix:/tmp/nb.sock --no-leader-only set NB_Global . external_ids:stackwright-test="
+    script = f"for i in $(seq 120); do {nudge}$i; sleep 0.5; done"
+    words = ("exec", "-n", cloud.namespace, "ovn-ovsdb-0", "-c", "nb", "--", "sh", "-c", script)
+    with ThreadPoolExecutor(1) as pool:
+        events = pool.submit(cloud.kubectl, *words)
+        for _ in range(2):
+            cloud.kubectl("delete", "pod", "mariadb-server-0", "-n", cloud.namespace, "--grace-period=0", "--force")
+            time.sleep(20)
+        events.result()
+    cloud.wait_ready()
+    for number in range(REQUESTS):
+        name = f"after-the-outage-{number}"
+        for verb in ("create", "delete"):
+            cloud.stackwright("shell", "--", "openstack", "network", verb, name, limit=60)
 
 
 def refused(address: tuple[str, int], tls: bool) -> bool:
