@@ -48,7 +48,7 @@ helm install {name} oci://registry.example.org/stackwright/charts/{name} --versi
   --namespace {namespace} --create-namespace
 ```
 
-The package of a registry names its images, so it needs no values but `images.pull_secrets`, if it has a password. {more}
+The package of a registry names its images. It needs `images.pull_secrets` if the registry requires a password. {more}
 
 ## Values
 

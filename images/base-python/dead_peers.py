@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 AFTER = "sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)\n"
-OPTIONS = {"TCP_USER_TIMEOUT": 20_000, "TCP_KEEPIDLE": 15, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3}  # ms, s, s, probes
+# The time-out of unacknowledged data also ends an idle connection, so it is not shorter than all probes together.
+OPTIONS = {"TCP_USER_TIMEOUT": 30_000, "TCP_KEEPIDLE": 15, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3}  # ms, s, s, probes
 
 
 def patch(text: str) -> str:

@@ -6,7 +6,7 @@ from cinder.wsgi.wsgi import initialize_application
 
 sys.path.append("/opt/stackwright")
 
-import no_pickles
+import no_pickles  # noqa: E402
 
 no_pickles.install()
 application = initialize_application()

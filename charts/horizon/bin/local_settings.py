@@ -11,7 +11,7 @@ from openstack_dashboard import settings as _defaults
 
 sys.path.append("/opt/stackwright")
 
-from session_cache import Serde as _Serde
+from session_cache import Serde as _Serde  # noqa: E402
 
 _ETC = Path("/etc/openstack-dashboard")
 

@@ -8,9 +8,9 @@ import sys
 
 sys.path.append("/opt/stackwright")
 
-import sealed_cache
-from keystone.common.rbac_enforcer.enforcer import RBACEnforcer
-from keystone.server.wsgi import initialize_public_application
+import sealed_cache  # noqa: E402
+from keystone.common.rbac_enforcer.enforcer import RBACEnforcer  # noqa: E402
+from keystone.server.wsgi import initialize_public_application  # noqa: E402
 
 sealed_cache.install()
 application = initialize_public_application()

@@ -6,7 +6,7 @@ from neutron.cmd.server import main_api_uwsgi
 
 sys.path.append("/opt/stackwright")
 
-import no_pickles
+import no_pickles  # noqa: E402
 
 no_pickles.install()
 application = main_api_uwsgi()

@@ -35,7 +35,7 @@ volumes:
   {{- include "neutron.server_volumes" . | nindent 2 }}
 {{- end }}
 
-{{/* neutron.worker (root, component, program): a process of the server without an HTTP port. */}}
+{{/* neutron.worker (root, component, words): a process of the server without an HTTP port; words of its command, with commas. */}}
 {{- define "neutron.worker" -}}
 {{- $root := index . 0 -}}
 name: neutron-{{ index . 1 }}
@@ -69,5 +69,5 @@ volumes:
 
 {{/* Synchronises the databases of Neutron and OVN. */}}
 {{- define "neutron.ovn_maintenance_worker" -}}
-{{ include "neutron.worker" (list . "ovn-maintenance-worker" "neutron-ovn-maintenance-worker") }}
+{{ include "neutron.worker" (list . "ovn-maintenance-worker" "--restore, neutron-ovn-maintenance-worker") }}
 {{- end }}

@@ -6,7 +6,7 @@ from nova.api.openstack.compute.wsgi import init_application
 
 sys.path.append("/opt/stackwright")
 
-import no_pickles
+import no_pickles  # noqa: E402
 
 no_pickles.install()
 application = init_application()

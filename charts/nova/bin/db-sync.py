@@ -6,8 +6,8 @@ each process fills in from its own configuration, so no database contains a pass
 
 import sys
 
-import migrate
 import nova.monkey_patch  # noqa: F401 - first: it patches what others import
+import migrate
 import sqlalchemy
 from nova import config, context, objects
 from nova.cmd import manage

@@ -15,8 +15,8 @@ from placement.wsgi import init_application
 
 sys.path.append("/opt/stackwright")
 
-import no_pickles
-import schema
+import no_pickles  # noqa: E402
+import schema  # noqa: E402
 
 SNIPPETS = Path("/etc/placement/placement.conf.d")
 

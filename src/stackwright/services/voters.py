@@ -16,13 +16,6 @@ from stackwright.services.declaration import Chart, Service
 from stackwright.services.registry import VOTING
 from stackwright.services.values import context_of, merged_values
 
-REPLICAS = "pod.replicas"
-
-
-def field_of(chart: Chart) -> str:
-    """The path of the number of voting servers in a chart's values."""
-    return f"{REPLICAS}.{chart.voters}"
-
 
 def is_voter(chart: str, component: str) -> bool:
     """Whether the servers of a component vote; false for an unknown chart."""
@@ -33,7 +26,7 @@ def voters_by(chart: str, values: Mapping[str, Any]) -> int:
     """The number of voting servers in the merged values of a chart; 0 for a chart without voting servers."""
     if chart not in VOTING:
         return 0
-    count = count_of(at(values, field_of(VOTING[chart])))
+    count = count_of(at(values, VOTING[chart].voters_field))
     return DEFAULT if count is None else count
 
 
@@ -71,5 +64,7 @@ def override_errors(declared: Service, old: Object, new: Object) -> Iterator[tup
 
 def level(spec: ServiceSpec, chart: Chart) -> int | None:
     """Index of the override that sets the number of voting servers, or removes a lower setting; None without one."""
-    found = [index for index, each in enumerate(spec.overrides) if sets(each.values.get(chart.name), field_of(chart))]
+    found = [
+        index for index, each in enumerate(spec.overrides) if sets(each.values.get(chart.name), chart.voters_field)
+    ]
     return found[-1] if found else None

@@ -73,12 +73,12 @@ def restart_in_turn(cloud: FullCloud, vms: Vms, workloads: Iterable[Workload]) -
     """Restart one workload after the other. Only the switch may lose pings; `outages` defines what chance explains."""
     before = machines(cloud)
     assert before
-    names = attempts_in_turn(cloud, vms.demo.floating, workloads)
+    names = restart_each(cloud, vms.demo.floating, workloads)
     assert machines(cloud) == before, "the same processes"
     assert names >= DATA_PATH
 
 
-def attempts_in_turn(cloud: FullCloud, address: str, workloads: Iterable[Workload]) -> set[str]:
+def restart_each(cloud: FullCloud, address: str, workloads: Iterable[Workload]) -> set[str]:
     """Restart one workload after the other, while an address is pinged; return their names."""
     seen: dict[str, list[Attempt]] = {}
     with Pinger(address) as pinger:

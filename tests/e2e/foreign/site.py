@@ -51,7 +51,7 @@ class Site:
         return f"oci://{self.prefix}/charts/stackwright"
 
     @property
-    def authority(self) -> tuple[str, ...]:
+    def ca_option(self) -> tuple[str, ...]:
         """Helm's options for this registry."""
         return ("--ca-file", str(self.registry.ca))
 
@@ -61,11 +61,11 @@ class Site:
 
     def log_in(self) -> None:
         """Helm has a login of its own."""
-        words = ("registry", "login", self.registry.host, "--username", USER, "--password-stdin", *self.authority)
+        words = ("registry", "login", self.registry.host, "--username", USER, "--password-stdin", *self.ca_option)
         self.helm(*words, stdin=PASSWORD)
 
     def stackwright(self, *words: str, code: int = 0, limit: float = 300) -> str:
-        """A command that asks the registry, too, with the kubeconfig as on any machine."""
+        """Run a command with the registry's credentials and CA, and the kubeconfig as on any machine."""
         env = {"REGISTRY_AUTH_FILE": str(self._auth), "KUBECONFIG": str(self.cloud.cluster.kubeconfig)}
         done = run(CLI, *words, "--ca", self.registry.ca, env=env, limit=limit)
         assert done.code == code, f"stackwright {' '.join(words)} exited with {done.code}:\n{done.out}"
@@ -93,9 +93,9 @@ class Site:
             self.pull_secret(namespace)
         volumes = f"oci://{self.prefix}/charts/{PROVISIONER}"
         secret = "images.pull_secrets[0].name=registry"
-        words = ("--version", VERSION, *self.authority, "-n", "kube-system", "--set", secret, "--wait")
+        words = ("--version", VERSION, *self.ca_option, "-n", "kube-system", "--set", secret, "--wait")
         self.helm("install", PROVISIONER, volumes, *words)
-        words = ("--version", version, *self.authority, *PLACE, "--values", str(values))
+        words = ("--version", version, *self.ca_option, *PLACE, "--values", str(values))
         self.helm("install", OPERATOR, self.chart, *words)
 
     def create(self, tree: Path = ROOT) -> None:
@@ -112,9 +112,9 @@ class Site:
     def rename_chart(self, version: str, other: str) -> None:
         """Push the operator's chart of this version under another one, too."""
         made = self.folder / other
-        self.helm("pull", self.chart, "--version", version, *self.authority, "--untar", "-d", str(made))
+        self.helm("pull", self.chart, "--version", version, *self.ca_option, "--untar", "-d", str(made))
         self.helm("package", str(made / "stackwright"), "--version", other, "-d", str(made))
-        self.helm("push", str(made / f"stackwright-{other}.tgz"), f"oci://{self.prefix}/charts", *self.authority)
+        self.helm("push", str(made / f"stackwright-{other}.tgz"), f"oci://{self.prefix}/charts", *self.ca_option)
 
     def pull_secret(self, namespace: str, password: str = PASSWORD) -> None:
         """Like `kubectl create secret docker-registry`, but without a password among the arguments."""

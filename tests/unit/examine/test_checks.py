@@ -22,6 +22,7 @@ from stackwright.api.kinds import (
     VALIDATING_WEBHOOK,
 )
 from stackwright.api.meta import Kind
+from stackwright.core.conditions import Wait
 from stackwright.core.findings import Finding
 from stackwright.examine import images, nodes
 from stackwright.examine.checks import check
@@ -259,22 +260,31 @@ CASES: dict[str, tuple[Observed, Demand, str, str, str]] = {
 }  # fmt: skip
 
 
+MISSING = Cause("Waiting for x; create it", "BlockedMissingSecret")
+CEPH = Cause("Waiting for keys", "WaitingForCeph")
+CAUSES = {
+    "OpenStackDeployment a/cloud": Cause("Ingress: Waiting for x; create it", "BlockedMissingSecret"),
+    "Ingress a/ingress": MISSING,
+    "Nova a/nova": Cause("Waiting for CephClient a/nova: Waiting …", "WaitingForCeph", Wait("CephClient a/nova")),
+    "CephClient a/glance": CEPH,
+    "CephClient a/nova": CEPH,
+}
+
+
 def test_each_cause_is_one_finding_and_what_users_provide_later_is_a_note() -> None:
-    ceph, secret = (
-        Cause("Waiting for keys", "WaitingForCeph"),
-        Cause("Waiting for x; create it", "BlockedMissingSecret"),
-    )
-    causes = {
-        "OpenStackDeployment a/cloud": Cause("Ingress: Waiting for x; create it", "BlockedMissingSecret"),
-        "Ingress a/ingress": secret,
-        "Nova a/nova": Cause("Waiting for CephClient a/nova: Waiting for keys", "WaitingForCeph"),
-        "CephClient a/glance": ceph,
-        "CephClient a/nova": ceph,
-    }
-    assert [(each.subject, each.level, each.text) for each in found(FIT, replace(DEMAND, stuck=causes))] == [
-        ("Ingress a/ingress", "problem", str(secret)),
-        ("CephClient a/glance, CephClient a/nova", "note", str(ceph)),
+    demand = replace(DEMAND, stuck=CAUSES, clouds={("a", "cloud"): "OpenStackDeployment"})
+    assert [(each.subject, each.level, each.text) for each in found(FIT, demand)] == [
+        ("Ingress a/ingress", "problem", str(MISSING)),
+        ("CephClient a/glance, CephClient a/nova", "note", str(CEPH)),
     ]
+    text = "Secrets that cannot be read count as missing, such as a/s: forbidden."
+    assert found(FIT, replace(demand, hidden={("a", "s"): "forbidden", ("a", "t"): "forbidden"}))[-1].text == text
+    assert found(FIT, replace(DEMAND, hidden={("a", "s"): "forbidden"})) == []
+
+
+def test_a_wait_for_nothing_that_is_stuck_is_a_cause() -> None:
+    demand = replace(DEMAND, stuck={"Nova a/nova": Cause("Waiting", "Waiting", Wait("Keystone b/keystone"))})
+    assert [each.subject for each in found(FIT, demand)] == ["Nova a/nova"]
 
 
 def test_a_fit_cluster_has_no_finding() -> None:

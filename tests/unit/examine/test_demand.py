@@ -119,6 +119,11 @@ async def test_secrets_of_a_former_cloud_and_unreadable_ones_are_missing() -> No
             raise TerminalError("forbidden")
 
     assert "BlockedMissingSecret" in (await production(Forbidden())).values()
+    assert (await demand(CLOUD, render=None)).hidden == {}
+    [cloud] = [each for each in yaml.safe_load_all(PRODUCTION) if each["kind"] == "OpenStackDeployment"]
+    found = await of_manifests(Forbidden(), [(OpenStackDeployment.KIND, cloud)], SETTINGS, NOW, None)
+    shared = ("openstack-ceph-shared", "openstack-ceph-keys")
+    assert found.hidden == {("openstack", "public-certificate"): "forbidden", shared: "forbidden"}
 
 
 async def test_pods_are_those_of_the_rendered_workloads_that_stay() -> None:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import importlib.util
-import shutil
 import socket
 import subprocess
 import sys
 import threading
 from pathlib import Path
 
-import pymysql
 import pytest
 
-from support.paths import ROOT
+from support.mariadb_client import SCRIPT, patched
 
-SCRIPT = ROOT / "images/base-python/dead_peers.py"
 CLIENT = """\
 import socket, sys
 import pymysql
@@ -35,13 +32,6 @@ print(options, made[0].getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE))
 """
 
 
-def patched(folder: Path) -> Path:
-    ours = folder / "pymysql"
-    shutil.copytree(Path(pymysql.__file__).parent, ours)
-    subprocess.run([sys.executable, SCRIPT, ours / "connections.py"], check=True)
-    return ours
-
-
 def test_connections_get_the_options(tmp_path: Path) -> None:
     patched(tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -50,7 +40,7 @@ def test_connections_get_the_options(tmp_path: Path) -> None:
         command = [sys.executable, "-c", CLIENT, str(server.getsockname()[1])]
         done = subprocess.run(command, env={"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=True)
         thread.join()
-    assert done.stdout == "[20000, 15, 5, 3] 1\n"
+    assert done.stdout == "[30000, 15, 5, 3] 1\n"
 
 
 def test_a_library_that_it_does_not_know_ends_the_build(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Neutron's declaration: what reaches which chart for the two back ends, and names that do not fit each other."""
 
+import json
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from stackwright.services.neutron import SERVICE, ovn
 from stackwright.services.neutron.features import NeutronSettings
 from stackwright.services.values import merged_values
 from stackwright.services.voters import voters_by
+from support.paths import ROOT
 
 EXTERNAL = {"physnet": "physnet1", "bridge": "br-ex", "interface": "ext0", "network_types": ["flat"]}
 SUBNET = {
@@ -131,10 +133,20 @@ def test_clients_know_all_members(size: str, overrides: list[Any], expected: int
     assert voters_by("ovn", merged_values(SERVICE, context, ovn.CHART)) == expected
 
 
-@pytest.mark.parametrize("count", [10**9, "three", -1, 0])
+@pytest.mark.parametrize("count", [10**9, "three", -1])
 def test_a_number_that_the_schema_rejects_costs_nothing(count: Any) -> None:
     """The operator computes the names of certificates without the schema."""
-    assert len(ovn.hosts(of_ovn("tiny", members(count)))) <= 3
+    assert len(ovn.hosts(of_ovn("tiny", members(count)))) <= ovn.MOST
+
+
+def test_the_limit_is_that_of_the_schema() -> None:
+    schema = json.loads((ROOT / "charts/ovn/values.schema.json").read_text())
+    replicas = schema["properties"]["pod"]["properties"]["replicas"]["properties"]["ovsdb"]
+    assert max(replicas["enum"]) == ovn.MOST
+
+
+def test_without_members_clients_wait_for_the_first() -> None:
+    assert ovn.hosts(of_ovn("tiny", members(0))) == ["ovn-ovsdb-0.openstack.svc.cluster.local"]
 
 
 @pytest.mark.parametrize(("backend", "expected"), [("ml2/ovn", ["ovn-tls"]), ("ml2", [])])

@@ -12,9 +12,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from stackwright.adapters.openstack.chassis import CONTROLLER, forget_remains, ports
-from stackwright.adapters.openstack.moves import check_time, late, move_networks, move_routers
+from stackwright.adapters.openstack.chassis import CONTROLLER, delete_half_deleted, port_uses
+from stackwright.adapters.openstack.moves import move_networks, move_routers
 from stackwright.adapters.openstack.transport.client import connect, demand, message_of, sdk_errors
+from stackwright.adapters.openstack.transport.deadline import check_time, late
 from stackwright.adapters.openstack.transport.shapes import answering
 from stackwright.adapters.threads import LibraryFailed, Workers
 from stackwright.core.errors import TransientError
@@ -127,7 +128,7 @@ def network_uses(cloud: Connection, names: Collection[str]) -> Iterator[Use]:
                 for each in hosted(cloud.network, agent):
                     yield name, f"{what} {each.name or each.id}, because no other {agent.binary} is up"
             if agent.binary == CONTROLLER:
-                yield from ((name, what) for what in ports(cloud.network, str(agent.host)))
+                yield from ((name, what) for what in port_uses(cloud.network, str(agent.host)))
 
 
 def forget_network_agent(cloud: Connection, name: str, leaving: Collection[str] = ()) -> None:
@@ -141,7 +142,7 @@ def forget_network_agent(cloud: Connection, name: str, leaving: Collection[str] 
             move(cloud.network, agent, others, _successors(others, leaving))
         cloud.network.delete_agent(agent)
     if name.startswith(f"{CONTROLLER}@"):
-        forget_remains(cloud.network)
+        delete_half_deleted(cloud.network)
 
 
 def _agents(cloud: Connection, name: str) -> list[Any]:

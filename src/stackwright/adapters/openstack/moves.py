@@ -8,10 +8,9 @@ from itertools import islice
 from typing import Any
 
 from stackwright.adapters.openstack.transport.client import PAGE, message_of, sdk_errors
-from stackwright.adapters.threads import left
+from stackwright.adapters.openstack.transport.deadline import check_time
 from stackwright.core.errors import TransientError
 from stackwright.core.openstack.agents import some
-from stackwright.core.openstack.clouds import LONGEST
 
 UNHOSTED = 5000  # routers without an agent that one call schedules; they are in memory
 
@@ -114,12 +113,3 @@ def _send(method: Callable[..., Any], path: str, **body: Any) -> None:
     from openstack.exceptions import raise_from_response
 
     raise_from_response(method(path, **body))
-
-
-def check_time() -> None:
-    if left() <= 0:
-        raise late()
-
-
-def late() -> TransientError:
-    return TransientError(f"it takes longer than {LONGEST:.0f} s and will be continued")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,22 +19,6 @@ def phases(output: Format) -> Phase:
     from stackwright.cli.ui.progress import progress, silent
 
     return progress() if output is Format.TABLE else silent
-
-
-def split(names: Iterable[str] | None, *, charts: bool) -> tuple[list[str] | None, list[str]]:
-    """Split names into those of images (None for all) and those of charts (empty without `charts`).
-
-    Raises LocalError for a chart that is not published.
-    """
-    from stackwright.local.commands import LocalError
-    from stackwright.local.image.published.charts import FOLDER, NAMES
-
-    named = list(names or NAMES)
-    chosen = [name for name in named if name.startswith(f"{FOLDER}/")]
-    if unknown := sorted({*chosen} - {*NAMES}):
-        raise LocalError(f"{', '.join(unknown)}: no such chart; the charts of registries are {' and '.join(NAMES)}")
-    images = [name for name in named if name not in chosen] if names else None
-    return images, [name for name in NAMES if charts and name in chosen]
 
 
 def megabytes(size: int) -> str:

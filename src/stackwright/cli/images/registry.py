@@ -10,7 +10,7 @@ import typer
 
 from stackwright.cli import common
 from stackwright.cli.common import Ca, PlainHttp
-from stackwright.cli.images.common import megabytes, phases, split
+from stackwright.cli.images.common import megabytes, phases
 from stackwright.cli.output import Format, FormatOption, show, table
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def push(
 
     from stackwright.cli.ui.errors import explained
     from stackwright.local.image import images
-    from stackwright.local.image.published.charts import Charts
+    from stackwright.local.image.published.charts import Charts, split
     from stackwright.local.image.published.connection import connected
     from stackwright.local.image.published.push import Push, Pushed
 
@@ -111,7 +111,7 @@ def verify(
 
     from stackwright.cli.ui.errors import explained
     from stackwright.local.image import images
-    from stackwright.local.image.published.charts import Charts
+    from stackwright.local.image.published.charts import Charts, split
     from stackwright.local.image.published.connection import connected
     from stackwright.local.image.published.verify import Verification
 

@@ -12,7 +12,7 @@ from stackwright.services.sizes import VOTERS
 
 CHART_NAME = "ovn"
 DATABASES = "ovn-ovsdb"
-MOST = 3  # members, which the chart's schema enforces; a value that it rejects gets no further than here
+MOST = 3  # members: the maximum of the chart's schema, for values that are not validated yet
 PORTS = {"nb": 6641, "sb": 6642}  # of the northbound and the southbound database
 RAFT = (6643, 6644)
 TLS = "ovn-tls"
@@ -26,7 +26,7 @@ def is_ovn(settings: NeutronSettings) -> bool:
 
 def hosts(context: Context) -> list[str]:
     """The members of the databases, whose number an override may raise."""
-    members, path = VOTERS[context.spec.size], f"{CHART_NAME}.pod.replicas.ovsdb"
+    members, path = VOTERS[context.spec.size], f"{CHART_NAME}.{CHART.voters_field}"
     for override in context.spec.overrides:
         if sets(override.values, path):
             members = count_of(at(override.values, path)) or DEFAULT

@@ -96,7 +96,7 @@ def test_an_upgrade_of_the_operator_restarts_only_what_plan_names(place: Site, t
     steps = json.loads(begin + text)["changes"]
     planned = {f"{step['kind'].lower()}/{step['name']}" for step in steps if step["verb"] == "restart"}
     with Pinger(address) as pinger:
-        place.helm("upgrade", OPERATOR, place.chart, "--version", VERSION, *place.authority, *PLACE)
+        place.helm("upgrade", OPERATOR, place.chart, "--version", VERSION, *place.ca_option, *PLACE)
         eventually(lambda: "No changes" in cloud.stackwright("plan", code=None), limit=600, pause=5)
         cloud.wait_ready()
     after = pods(cloud)

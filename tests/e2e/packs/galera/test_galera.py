@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import pymysql
 import pytest
 from galera import PASSWORD, Galera, Server
-from harness import ROOT, eventually, run
+from harness import eventually, run
 
-NOTICED = 60.0  # seconds; 20 to 30 are expected
+from support.mariadb_client import patched
+
+NOTICED = 60.0  # seconds; about 30 are expected
 PATIENCE = 15.0  # seconds, many times the start of a server
 
 
@@ -99,7 +99,7 @@ except pymysql.MySQLError as error:
 
 
 def client(near: Server, far: Server, when: str, libraries: Path | None = None) -> subprocess.Popen[str]:
-    """A client beside one server, of another one, which has asked already or asks `later`."""
+    """A client next to `near`, connected to `far`; it queries at once or `later`."""
     env = {**os.environ, **({"PYTHONPATH": str(libraries)} if libraries else {})}
     words = ("ip", "netns", "exec", near.net, sys.executable, "-c", CLIENT, far.address, PASSWORD, when)
     made = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
@@ -110,10 +110,7 @@ def client(near: Server, far: Server, when: str, libraries: Path | None = None) 
 def test_clients_notice_that_a_server_lost_its_network(galera: Galera, tmp_path: Path) -> None:
     """The library of the images, beside that of its authors, whose clients would wait for fifteen minutes."""
     far, near, _ = galera.servers
-    ours = tmp_path / "pymysql"
-    shutil.copytree(Path(pymysql.__file__).parent, ours)
-    patched = run(sys.executable, ROOT / "images/base-python/dead_peers.py", ours / "connections.py")
-    assert patched.code == 0, patched.out
+    patched(tmp_path)
     waiting, asking = (client(near, far, when, tmp_path) for when in ("before", "later"))
     theirs = client(near, far, "later")
     try:

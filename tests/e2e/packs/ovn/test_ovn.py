@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import ovn
 import pytest
-from faults.restarts import SWITCH, attempts_in_turn
+from faults.restarts import SWITCH, restart_each
 from full import FullCloud
 from harness import eventually
 
@@ -45,7 +45,7 @@ def test_smoke_passes_with_ovn(ovn_cloud: FullCloud) -> None:
 def test_restarts_lose_no_ping_but_those_of_the_switch(ovn_cloud: FullCloud) -> None:
     """The userspace datapath forwards nothing while its process restarts; all other components only change it."""
     mine = [each for each in ovn_cloud.workloads() if any(f"application={part}" in each.selector for part in PARTS)]
-    names = attempts_in_turn(ovn_cloud, ovn_cloud.demo_address, mine)
+    names = restart_each(ovn_cloud, ovn_cloud.demo_address, mine)
     assert names >= {"ovn-northd", "ovn-ovsdb", "ovn-controller", "neutron-server", SWITCH}
 
 

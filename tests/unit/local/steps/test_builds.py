@@ -34,7 +34,7 @@ def test_both_run_at_the_same_time_and_are_reported_together(ctx: Context, monke
     monkeypatch.setattr(tools, "run", make_tools)
     monkeypatch.setattr(images, "run", make_images)
     builds.run(ctx, said.append)
-    assert said == ["building etcd", "building nova; building etcd"]
+    assert said[:2] == ["building etcd", "building nova; building etcd"]
 
 
 def test_tools_that_exist_are_not_built(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,6 @@ from stackwright.services.ceph.kind import Ceph
 from stackwright.services.etcd.kind import Etcd
 from stackwright.services.mariadb.kind import MariaDB
 from stackwright.services.registry import SERVICES
-from stackwright.services.voters import field_of
 from support.paths import ROOT
 
 ONE, THREE, FIVE = ({"pod": {"replicas": {"server": count}}} for count in (1, 3, 5))
@@ -127,7 +126,7 @@ def test_values_of_a_helmbundle_that_lower_them_are_refused() -> None:
 @pytest.mark.parametrize("chart", VOTING, ids=lambda chart: chart.name)
 def test_the_charts_have_so_many_by_themselves(chart: Any) -> None:
     values = yaml.safe_load((CHARTS / chart.name / "values.yaml").read_text())
-    for part in field_of(chart).split("."):
+    for part in chart.voters_field.split("."):
         values = values[part]
     assert values == DEFAULT
 

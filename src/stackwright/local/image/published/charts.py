@@ -23,7 +23,7 @@ from stackwright.adapters.registry.client import Blob, Registry
 from stackwright.adapters.registry.errors import Corrupt, TooLarge
 from stackwright.adapters.registry.reference import Prefix
 from stackwright.adapters.registry.session import Session
-from stackwright.local.commands import Report
+from stackwright.local.commands import LocalError, Report
 from stackwright.local.image.published import oci, tar
 from stackwright.local.image.published.oci import MANIFEST, Descriptor, Manifest
 from stackwright.local.image.published.push import Pushed
@@ -35,6 +35,19 @@ FOLDER = "charts"  # of the repositories, below the prefix
 NAMES = (f"{FOLDER}/stackwright", f"{FOLDER}/local-volume-provisioner")
 _LEVEL = 9  # of zlib
 _GZIP = 31  # zlib's number for its largest window and a header of gzip, which has neither a time nor a name
+
+
+def split(names: Iterable[str] | None, *, charts: bool) -> tuple[list[str] | None, list[str]]:
+    """Split names into those of images (None for all) and those of charts (empty without `charts`).
+
+    Raises LocalError for a chart that is not published.
+    """
+    named = list(names or NAMES)
+    chosen = [name for name in named if name.startswith(f"{FOLDER}/")]
+    if unknown := sorted({*chosen} - {*NAMES}):
+        raise LocalError(f"{', '.join(unknown)}: no such chart; the charts of registries are {' and '.join(NAMES)}")
+    images = [name for name in named if name not in chosen] if names else None
+    return images, [name for name in NAMES if charts and name in chosen]
 
 
 @dataclass(frozen=True)

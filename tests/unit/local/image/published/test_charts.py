@@ -19,12 +19,11 @@ from typer.testing import CliRunner
 from stackwright import assets
 from stackwright.adapters.registry.reference import prefix
 from stackwright.adapters.registry.session import Session
-from stackwright.cli.images.common import split
 from stackwright.cli.images.images import app
 from stackwright.local.commands import LocalError, quiet
 from stackwright.local.image import images
 from stackwright.local.image.published import charts, connection
-from stackwright.local.image.published.charts import NAMES, Chart, Charts
+from stackwright.local.image.published.charts import NAMES, Chart, Charts, split
 from support.paths import ROOT
 from support.registry.memory import HOST, MemoryRegistry, digest
 
