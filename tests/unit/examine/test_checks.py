@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -285,6 +286,18 @@ def test_each_cause_is_one_finding_and_what_users_provide_later_is_a_note() -> N
 def test_a_wait_for_nothing_that_is_stuck_is_a_cause() -> None:
     demand = replace(DEMAND, stuck={"Nova a/nova": Cause("Waiting", "Waiting", Wait("Keystone b/keystone"))})
     assert [each.subject for each in found(FIT, demand)] == ["Nova a/nova"]
+
+
+def test_our_own_kinds_belong_to_no_other_program() -> None:
+    """Those of Cluster API did, by their category, on each cluster with an operator."""
+    files = (ROOT / "charts/stackwright/files/crds").glob("*.yaml")
+    kinds = {crd["metadata"]["name"]: crd for crd in (yaml.safe_load(path.read_text()) for path in files)}
+    assert len(kinds) > 20
+    assert found(replace(FIT, kinds=kinds)) == []
+    [(name, earlier)] = crd("cluster-api").items()
+    assert [each.level for each in found(replace(FIT, kinds={name: earlier}))] == ["problem"]
+    earlier["metadata"]["annotations"] = {"meta.helm.sh/release-name": "stackwright"}
+    assert found(replace(FIT, kinds={name: earlier})) == []
 
 
 def test_a_fit_cluster_has_no_finding() -> None:

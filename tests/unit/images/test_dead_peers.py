@@ -1,4 +1,4 @@
-"""The options of connections to MariaDB, by the script that changes the library of the images."""
+"""The options of connections, by the script that changes libraries of the images."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from support.mariadb_client import SCRIPT, patched
+from support.dead_peers import SCRIPT, patched
 
 CLIENT = """\
 import socket, sys
@@ -32,20 +32,47 @@ print(options, made[0].getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE))
 """
 
 
-def test_connections_get_the_options(tmp_path: Path) -> None:
-    patched(tmp_path)
+KEYSTONE = """\
+import socket
+from keystoneauth1.session import TCPKeepAliveAdapter
+options = TCPKeepAliveAdapter().poolmanager.connection_pool_kw["socket_options"]
+sock = socket.socket()
+for option in options:
+    sock.setsockopt(*option)
+names = ("TCP_SYNCNT", "TCP_USER_TIMEOUT", "TCP_KEEPIDLE", "TCP_KEEPINTVL", "TCP_KEEPCNT", "TCP_NODELAY")
+print([sock.getsockopt(socket.IPPROTO_TCP, getattr(socket, name)) for name in names])
+"""
+
+
+def call(program: str, folder: Path, *words: str) -> str:
+    command = [sys.executable, "-c", program, *words]
+    return subprocess.run(
+        command, env={"PYTHONPATH": str(folder)}, capture_output=True, text=True, check=True, timeout=60
+    ).stdout
+
+
+def test_connections_to_mariadb_get_the_options(tmp_path: Path) -> None:
+    patched(tmp_path, "pymysql/connections.py")
     with socket.create_server(("127.0.0.1", 0)) as server:
         thread = threading.Thread(target=lambda: server.accept()[0].close())
         thread.start()
-        command = [sys.executable, "-c", CLIENT, str(server.getsockname()[1])]
-        done = subprocess.run(command, env={"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=True)
+        assert call(CLIENT, tmp_path, str(server.getsockname()[1])) == "[30000, 15, 5, 3] 1\n"
         thread.join()
-    assert done.stdout == "[30000, 15, 5, 3] 1\n"
 
 
-def test_a_library_that_it_does_not_know_ends_the_build(tmp_path: Path) -> None:
-    ours = patched(tmp_path)
-    text = (ours / "connections.py").read_text().replace("SO_KEEPALIVE", "SO_OTHER")
+def test_connections_to_apis_get_the_options(tmp_path: Path) -> None:
+    patched(tmp_path, "keystoneauth1/session.py")
+    assert call(KEYSTONE, tmp_path) == "[2, 60000, 15, 5, 3, 1]\n"
+
+
+@pytest.mark.parametrize("file", ["pymysql/connections.py", "keystoneauth1/session.py"])
+def test_a_library_that_it_does_not_know_ends_the_build(tmp_path: Path, file: str) -> None:
+    text = (
+        patched(tmp_path, file)
+        .read_text()
+        .replace("SO_KEEPALIVE", "SO_OTHER")
+        .replace("['socket_options'] =", "[''] =")
+    )
     spec = importlib.util.spec_from_file_location("dead_peers", SCRIPT)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

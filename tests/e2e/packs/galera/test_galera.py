@@ -17,7 +17,7 @@ import pytest
 from galera import PASSWORD, Galera, Server
 from harness import eventually, run
 
-from support.mariadb_client import patched
+from support.dead_peers import patched
 
 NOTICED = 60.0  # seconds; about 30 are expected
 PATIENCE = 15.0  # seconds, many times the start of a server
@@ -110,7 +110,7 @@ def client(near: Server, far: Server, when: str, libraries: Path | None = None) 
 def test_clients_notice_that_a_server_lost_its_network(galera: Galera, tmp_path: Path) -> None:
     """The library of the images, beside that of its authors, whose clients would wait for fifteen minutes."""
     far, near, _ = galera.servers
-    patched(tmp_path)
+    patched(tmp_path, "pymysql/connections.py")
     waiting, asking = (client(near, far, when, tmp_path) for when in ("before", "later"))
     theirs = client(near, far, "later")
     try:
