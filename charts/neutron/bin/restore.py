@@ -43,24 +43,24 @@ class State(NamedTuple):
 def restore(options: dict[str, str], url: str, arguments: list[str]) -> None:
     """Restore lost networks. `arguments` select the tool's configuration files."""
     state = _state(options, url)
-    if not state.marked:
-        lost = state.missing["networks"] or state.missing["routers"]
-        if lost and any(state.unknown.values()):
-            _say(f"OVN lacks {_counts(state.missing)} and has {_counts(state.unknown)} that Neutron lacks: not restored")
-        if not lost or any(state.unknown.values()):
-            return
-    _change(options, *BEGIN)
-    for attempt in range(1, ATTEMPTS + 1):
+    if not state.marked and not state.missing["networks"] and not state.missing["routers"]:
+        return
+    if any(state.unknown.values()):
+        _say(f"OVN lacks {_counts(state.missing)} and has {_counts(state.unknown)} that Neutron lacks: not restored")
+        return
+    for _ in range(ATTEMPTS):
+        if not any(state.missing.values()):
+            break
         _say(f"Restoring OVN's northbound database from Neutron's: it lacks {_counts(state.missing)}")
+        _change(options, *BEGIN)
         environment = {**os.environ, "OS_OVN__NEUTRON_SYNC_MODE": "repair"}
         subprocess.run([TOOL, *arguments], env=environment, check=True)  # noqa: S603
         state = _state(options, url)
-        if not any(state.missing.values()):
-            _change(options, *END)
-            _say("OVN's northbound database is restored")
-            return
-        _say(f"Attempt {attempt} of {ATTEMPTS}: OVN still lacks {_counts(state.missing)}")
-    _say("The next start of this program continues")
+    if any(state.missing.values()):
+        _say(f"OVN still lacks {_counts(state.missing)}: the next start of this program continues")
+        return
+    _change(options, *END)
+    _say("OVN's northbound database is restored")
 
 
 def _say(text: str) -> None:

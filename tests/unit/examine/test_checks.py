@@ -278,6 +278,12 @@ def test_each_cause_is_one_finding_and_what_users_provide_later_is_a_note() -> N
         ("Ingress a/ingress", "problem", str(MISSING)),
         ("CephClient a/glance, CephClient a/nova", "note", str(CEPH)),
     ]
+    remedies = [each.remedy for each in found(FIT, demand)]
+    assert remedies[0].startswith("Create the Secret before you apply the cloud")
+    assert remedies[1].startswith("Apply the cloud, then create pools and keys")
+    alone = {"OpenStackDeployment a/cloud": Cause("size", "InvalidSpec"), "Ingress a/ingress": MISSING}
+    assert [each.subject for each in found(FIT, replace(demand, stuck=alone))] == [*alone]
+    assert found(FIT, replace(demand, stuck=alone))[0].remedy.startswith("Correct the manifest")
     text = "Secrets that cannot be read count as missing, such as a/s: forbidden."
     assert found(FIT, replace(demand, hidden={("a", "s"): "forbidden", ("a", "t"): "forbidden"}))[-1].text == text
     assert found(FIT, replace(DEMAND, hidden={("a", "s"): "forbidden"})) == []

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from support.dead_peers import SCRIPT, patched
+from support.paths import ROOT
 
 CLIENT = """\
 import socket, sys
@@ -65,6 +66,14 @@ def test_connections_to_apis_get_the_options(tmp_path: Path) -> None:
     assert call(KEYSTONE, tmp_path) == "[2, 60000, 15, 5, 3, 1]\n"
 
 
+def test_each_image_with_such_a_library_changes_it() -> None:
+    """The script ends the build if it does not know a library."""
+    words = {"base-python": ("pymysql/connections.py", "keystoneauth1/session.py"), "neutron": ("impl_idl_ovn.py",)}
+    for image, files in words.items():
+        text = (ROOT / "images" / image / "Containerfile").read_text()
+        assert f"python3 /usr/share/stackwright/dead_peers.py {' '.join(files)} " in text
+
+
 @pytest.mark.parametrize("file", ["pymysql/connections.py", "keystoneauth1/session.py"])
 def test_a_library_that_it_does_not_know_ends_the_build(tmp_path: Path, file: str) -> None:
     text = (
@@ -79,3 +88,5 @@ def test_a_library_that_it_does_not_know_ends_the_build(tmp_path: Path, file: st
     spec.loader.exec_module(module)
     with pytest.raises(SystemExit, match="adapt this script"):
         module.patch(text)
+    with pytest.raises(SystemExit, match="adapt this script"):
+        module.patch(2 * patched(tmp_path / "again", file).read_text())

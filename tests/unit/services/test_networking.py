@@ -133,7 +133,7 @@ def test_clients_know_all_members(size: str, overrides: list[Any], expected: int
     assert voters_by("ovn", merged_values(SERVICE, context, ovn.CHART)) == expected
 
 
-@pytest.mark.parametrize("count", [10**9, "three", -1])
+@pytest.mark.parametrize("count", [10**9, "three", -1, 2.5])
 def test_a_number_that_the_schema_rejects_costs_nothing(count: Any) -> None:
     """The operator computes the names of certificates without the schema."""
     assert len(ovn.hosts(of_ovn("tiny", members(count)))) <= ovn.MOST

@@ -53,8 +53,9 @@ def test_an_outage_of_the_database_during_events_ends_no_service(ovn_cloud: Full
     """Each event of OVN needs Neutron's database. After an error there, requests hung once, and no probe noticed."""
     cloud = ovn_cloud
     nudge = "ovn-nbctl --db=unix:/tmp/nb.sock --no-leader-only set NB_Global . external_ids:stackwright-test="
-    script = f"for i in $(seq 120); do {nudge}$i; sleep 0.5; done"
+    script = f"for i in $(seq 120); do {nudge}$i || exit 1; sleep 0.5; done"
     words = ("exec", "-n", cloud.namespace, "ovn-ovsdb-0", "-c", "nb", "--", "sh", "-c", script)
+    before = set(cloud.pods("-l", "application=mariadb,component=server"))
     with ThreadPoolExecutor(1) as pool:
         events = pool.submit(cloud.kubectl, *words)
         for _ in range(2):
@@ -62,6 +63,7 @@ def test_an_outage_of_the_database_during_events_ends_no_service(ovn_cloud: Full
             time.sleep(20)
         events.result()
     cloud.wait_ready()
+    assert before and not before & set(cloud.pods("-l", "application=mariadb,component=server"))
     for number in range(REQUESTS):
         name = f"after-the-outage-{number}"
         for verb in ("create", "delete"):
@@ -90,12 +92,13 @@ def test_databases_refuse_clients_without_a_certificate(ovn_cloud: FullCloud, po
 
 
 def test_lost_databases_are_restored_from_neutron(ovn_cloud: FullCloud) -> None:
-    before = ovn.switches(ovn_cloud)
-    assert before
+    before = ovn.content(ovn_cloud)
+    assert all(before.values())
     words = ("-n", ovn_cloud.namespace, "--wait=false")
     ovn_cloud.kubectl("delete", "pvc/ovn-data-ovn-ovsdb-0", "pod/ovn-ovsdb-0", *words)
-    eventually(lambda: ovn.switches(ovn_cloud) == set(), limit=120, pause=2)
+    eventually(lambda: not any(ovn.content(ovn_cloud).values()), limit=120, pause=2)
     print(ovn_cloud.stackwright("restart", "networking", limit=660))
-    assert ovn.switches(ovn_cloud) == before
+    assert ovn.content(ovn_cloud) == before
+    assert not any("stackwright-restores" in text for text in ovn.external_ids(ovn_cloud))
     ovn_cloud.wait_ready()
     eventually(lambda: demo.greets(ovn_cloud.demo_address), limit=120, pause=2)

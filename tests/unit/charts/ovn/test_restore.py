@@ -35,9 +35,17 @@ results = []
 for each in json.loads(sys.argv[-1])[1:]:
     if each["op"] == "mutate":
         [[column, how, (kind, values)]] = each["mutations"]
-        world["ids"] = {{**world["ids"], **dict(values)}} if how == "insert" else {{}}
-        results.append({{"count": 0 if (folder / "young").exists() else 1}})
-        (folder / "young").unlink(missing_ok=True)
+        if how == "insert":
+            world["ids"] |= dict(values)
+        else:
+            world["ids"] = {{name: value for name, value in world["ids"].items() if name not in values}}
+        result = {{"count": 1}}
+        for name, other in {{"young": {{"count": 0}}, "failed": {{"error": "constraint violation"}}}}.items():
+            if (folder / name).exists():
+                (folder / name).unlink()
+                result = other
+                break
+        results.append(result)
     elif each["table"] == "NB_Global":
         results.append({{"rows": [{{"external_ids": ["map", [list(pair) for pair in world["ids"].items()]]}}]}})
     else:
@@ -87,10 +95,10 @@ def restore(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleT
 
 
 class Server:
-    """Neutron's database; an upper-case letter is a recent resource."""
+    """Neutron's database; an upper-case letter is a recent resource. OVN must be read first."""
 
-    def __init__(self, resources: dict[str, str]) -> None:
-        self.resources = resources
+    def __init__(self, resources: dict[str, str], asked: Path) -> None:
+        self.resources, self.asked = resources, asked
         self.rows: list[tuple[str, int]] = []
 
     def __enter__(self) -> Server:
@@ -105,7 +113,9 @@ class Server:
     def execute(self, statement: str) -> None:
         [table] = [name for name in self.resources if f"FROM {name} AS" in statement]
         assert "created_at < UTC_TIMESTAMP() - INTERVAL 60 SECOND" in statement
-        assert ("'network:floatingip'" in statement) == (table == "ports")
+        assert statement.endswith(" WHERE resource.device_owner <> 'network:floatingip'") == (table == "ports")
+        assert " ON resource.standard_attr_id = facts.id" in statement
+        assert " query " in self.asked.read_text()
         self.rows = [(id_of(each.lower()), int(each.islower())) for each in self.resources[table].split()]
 
     def fetchall(self) -> list[tuple[str, int]]:
@@ -115,12 +125,12 @@ class Server:
 def run(restore: ModuleType, folder: Path, neutron: dict[str, str], ovn: dict[str, str], **ids: str) -> list[str]:
     """What is asked, for the networks, routers and ports of Neutron and of OVN."""
     here, there = ({name: each.get(name, "") for name in restore.TABLES} for each in (neutron, ovn))
-    restore.schema.connect = lambda url: Server(here)
+    restore.schema.connect = lambda url: Server(here, folder / "asked")
     names = {name: ["provnet-" + id_of("z")] for name in there}  # no resource of Neutron
     for name, letters in there.items():
         names[name] += [("" if name == "ports" else "neutron-") + id_of(each) for each in letters.split()]
     known = {name: [id_of(each.lower()) for each in letters.split()] for name, letters in here.items()}
-    world: dict[str, Any] = {"neutron": known, "ovn": names, "ids": ids}
+    world: dict[str, Any] = {"neutron": known, "ovn": names, "ids": {"other": "true", **ids}}
     (folder / "world").write_text(json.dumps(world))
     (folder / "asked").write_text("")
     restore.restore(OPTIONS, "mysql://…", FILES)
@@ -128,7 +138,9 @@ def run(restore: ModuleType, folder: Path, neutron: dict[str, str], ovn: dict[st
 
 
 def marks(folder: Path) -> dict[str, str]:
-    return dict(json.loads((folder / "world").read_text())["ids"])
+    ids: dict[str, str] = json.loads((folder / "world").read_text())["ids"]
+    assert ids.pop("other") == "true"
+    return ids
 
 
 ALL = {"networks": "a b", "routers": "r", "ports": "p q"}
@@ -181,7 +193,7 @@ def test_an_interrupted_restoration_is_repeated(restore: ModuleType, tmp_path: P
     left = marks(tmp_path)
     assert left == {restore.MARK: "true"}
     (tmp_path / "ends").unlink()
-    assert RAN in run(restore, tmp_path, ALL, {**ALL, "ports": "p s"}, **left)
+    assert RAN in run(restore, tmp_path, ALL, {**ALL, "ports": "p"}, **left)
     assert marks(tmp_path) == {}
 
 
@@ -195,7 +207,14 @@ def test_a_tool_that_skips_a_port_is_repeated_now_and_at_the_next_start(
     (tmp_path / "broken").write_text("each\ntime\nagain\n")
     assert run(restore, tmp_path, ALL, {}).count(RAN) == restore.ATTEMPTS
     assert marks(tmp_path) == {restore.MARK: "true"}
-    assert "Attempt 3 of 3: OVN still lacks 1 ports\nThe next start" in capsys.readouterr().err
+    assert "OVN still lacks 1 ports: the next start of this program continues" in capsys.readouterr().err
+
+
+def test_a_marked_database_with_unknown_resources_is_not_touched(restore: ModuleType, tmp_path: Path) -> None:
+    assert RAN not in run(restore, tmp_path, ALL, {**ALL, "ports": "p s"}, **{restore.MARK: "true"})
+    assert marks(tmp_path) == {restore.MARK: "true"}
+    assert RAN not in run(restore, tmp_path, ALL, ALL, **{restore.MARK: "true"})
+    assert marks(tmp_path) == {}, "nothing is missing"
 
 
 def test_it_waits_for_a_leader_and_for_the_first_row(
@@ -203,11 +222,13 @@ def test_it_waits_for_a_leader_and_for_the_first_row(
 ) -> None:
     (tmp_path / "refused").touch()
     (tmp_path / "young").touch()
+    (tmp_path / "failed").touch()
     asked = run(restore, tmp_path, ALL, {})
     assert [each.split()[4] for each in asked if not each.startswith("tool")] == [
         *("query", "query"),
-        *("transact", "transact", "query", "transact"),
+        *("transact", "transact", "transact", "query", "transact"),
     ]
     out = capsys.readouterr().out
     assert "Waiting for OVN's northbound database: no leader" in out
     assert "Waiting for OVN's northbound database: transact: {'count': 0}" in out
+    assert "Waiting for OVN's northbound database: transact: {'error': 'constraint violation'}" in out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 
@@ -35,6 +36,28 @@ def test_both_run_at_the_same_time_and_are_reported_together(ctx: Context, monke
     monkeypatch.setattr(images, "run", make_images)
     builds.run(ctx, said.append)
     assert said[:2] == ["building etcd", "building nova; building etcd"]
+
+
+def test_it_ends_when_both_have_ended(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    images_end, made, said = threading.Event(), list[str](), list[str]()
+
+    def make_tools(_: Context, report: Report) -> None:
+        report("building etcd")
+        assert threading.current_thread().daemon, "the process ends although it still builds"
+        assert images_end.wait(10)
+        time.sleep(0.1)
+        made.append("tools")
+
+    def make_images(_: Context, report: Report) -> None:
+        report("building nova")
+        images_end.set()
+
+    monkeypatch.setattr(tools, "done", lambda ctx: False)
+    monkeypatch.setattr(tools, "run", make_tools)
+    monkeypatch.setattr(images, "run", make_images)
+    builds.run(ctx, said.append)
+    assert made == ["tools"]
+    assert said[-1] == "building etcd", "images have ended"
 
 
 def test_tools_that_exist_are_not_built(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import yaml
 
 from stackwright.admission.validate import errors_of
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.api.services.voters import DEFAULT
+from stackwright.api.services.voters import DEFAULT, count_of
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.services.ceph.kind import Ceph
 from stackwright.services.etcd.kind import Etcd
@@ -133,3 +133,8 @@ def test_the_charts_have_so_many_by_themselves(chart: Any) -> None:
 
 def test_all_components_with_volumes_and_votes_are_counted() -> None:
     assert {chart.name for chart in VOTING} == {"etcd", "mariadb", "ceph", "ovn"}
+
+
+@pytest.mark.parametrize(("value", "count"), [(3, 3), (3.0, 3), (2.5, None), ("3", None), (None, None)])
+def test_a_value_that_is_no_whole_number_sets_none(value: object, count: int | None) -> None:
+    assert count_of(value) == count
