@@ -108,7 +108,7 @@ def client(near: Server, far: Server, when: str, libraries: Path | None = None) 
 
 
 def test_clients_notice_that_a_server_lost_its_network(galera: Galera, tmp_path: Path) -> None:
-    """The library, changed as in the images, beside that of its authors, whose clients would wait for fifteen minutes."""
+    """The library as changed in the images, beside its original, whose clients would wait for fifteen minutes."""
     far, near, _ = galera.servers
     patched(tmp_path, "pymysql/connections.py")
     waiting, asking = (client(near, far, when, tmp_path) for when in ("before", "later"))
