@@ -296,6 +296,5 @@ class _Simulation:
                 entry = find(obj)
                 if entry and entry["status"] != "True":
                     name = f"{resource.KIND.kind} {'/'.join(key_of(obj))}"
-                    reason = str(entry.get("reason") or "")
-                    wait = self._waits.get((resource.KIND, key_of(obj)))
+                    reason, wait = str(entry.get("reason") or ""), self._waits.get((resource.KIND, key_of(obj)))
                     self.forecast.stuck[name] = Cause(str(entry.get("message") or reason), reason, wait)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from support.dead_peers import SCRIPT, patched
+from support.images.dead_peers import SCRIPT, patched
 from support.paths import ROOT
 
 CLIENT = """\

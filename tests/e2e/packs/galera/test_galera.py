@@ -17,7 +17,7 @@ import pytest
 from galera import PASSWORD, Galera, Server
 from harness import eventually, run
 
-from support.dead_peers import patched
+from support.images.dead_peers import patched
 
 NOTICED = 60.0  # seconds; about 30 are expected
 PATIENCE = 15.0  # seconds, many times the start of a server
