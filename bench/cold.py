@@ -21,7 +21,7 @@ from pathlib import Path
 from bench.bringup import allow, down, trace, up
 from bench.figure import Figure, Goal
 from bench.options import Options
-from stackwright.local.steps import images, tools
+from stackwright.local.steps import builds
 
 
 def measure(options: Options) -> Iterator[Figure]:
@@ -35,8 +35,7 @@ def measure(options: Options) -> Iterator[Figure]:
     note = f"seconds: {trace([found])}"
     yield Figure("up to a token, cold: wall", "min", [found.wall / 60], Goal(most=15), note=note)
     yield Figure("up to a token, cold: CPU", "min", [found.cpu / 60])
-    for step in (tools, images):
-        yield Figure(f"step {step.TITLE}", "min", [found.steps.get(step.TITLE, 0.0) / 60])
+    yield Figure(f"step {builds.TITLE}", "min", [found.steps[builds.TITLE] / 60])
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from stackwright.api.meta import Resource
 from stackwright.cli.app import COMMANDS, WIDTH, LazyCommand, app
 from stackwright.cloud.registry import RESOURCES
 from stackwright.cloud.support import TESTED
-from stackwright.services.tested import PROBLEMS
+from stackwright.services.tested import RENDERED_ONLY
 
 REFERENCE = Path(__file__).parents[1] / "docs/reference"
 CHARTS = Path(__file__).parents[1] / "charts"
@@ -48,7 +48,7 @@ helm install {name} oci://registry.example.org/stackwright/charts/{name} --versi
   --namespace {namespace} --create-namespace
 ```
 
-The package of a registry names the images of that registry, so it needs no values. {more}
+The package of a registry names its images. It needs `images.pull_secrets` if the registry requires a password. {more}
 
 ## Values
 
@@ -137,7 +137,7 @@ def index() -> str:
 
 def support_page() -> str:
     def row(path: str, value: object, test: str) -> str:
-        state = f"**{test or 'rendered only'}**" if test in PROBLEMS else f"`{test}`"
+        state = "**rendered only**" if test == RENDERED_ONLY else f"`{test}`"
         return f"| `{path}` | `{_shown(value)}` | {state} |"
 
     rows = [row(path, value, test) for path, values in TESTED.items() for value, test in values.items()]

@@ -34,7 +34,7 @@ FOLDERS = {
 TESTS = ["tests/unit"]
 # These tests read the sources (which are mutated), measure memory or time of processes, or take longer than all others.
 LEFT_OUT = (
-    "test_layers.py", "test_sources.py", "docs/test_docs.py", "cli/test_cluster.py",
+    "test_layers.py", "test_sources.py", "docs/test_docs.py", "cli/test_connection.py",
     "runtime/webhook/test_certificate.py", "local/image/test_images.py", "local/image/test_recipes.py",
     "charts/mariadb/test_start.py",
     "charts/mariadb/test_bootstrap.py", "charts/test_libvirt_confine.py", "controllers/cloud/test_whole_specs.py",

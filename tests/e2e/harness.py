@@ -18,6 +18,7 @@ from polling import eventually as eventually
 
 from stackwright.local import tools
 from stackwright.local.config import LocalCluster
+from stackwright.local.steps.openstack import demo
 
 ROOT = Path(__file__).parents[2]
 CLI = Path(sys.executable).with_name("stackwright")
@@ -100,6 +101,11 @@ class Cloud:
     def condition(self, type_: str = "Ready", kind: str = "openstackdeployment/cloud") -> dict[str, str]:
         conditions = self.get(kind, "--namespace", self.namespace).get("status", {}).get("conditions", [])
         return next((c for c in conditions if c["type"] == type_), {"status": "Unknown", "reason": "", "message": ""})
+
+    @property
+    def demo_address(self) -> str:
+        """The floating IP of the virtual machine of `up`."""
+        return str(json.loads(demo.marker(self.cluster).read_text())["address"])
 
     def wait_ready(self, name: str = "cloud", namespace: str = "openstack", limit: int = 240) -> None:
         self.stackwright("wait", name, "--namespace", namespace, "--timeout", str(limit), limit=limit + 30)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import json
-
 from full import FullCloud
 
-from stackwright.local.steps.openstack import demo
+TABLES = ("Logical_Switch", "Logical_Router", "Logical_Switch_Port")
 
 
-def demo_address(cloud: FullCloud) -> str:
-    """The floating IP of the virtual machine of `up`."""
-    return str(json.loads(demo.marker(cloud.cluster).read_text())["address"])
+def content(cloud: FullCloud) -> dict[str, set[str]]:
+    """Table of the northbound database → names of its networks, routers or ports."""
+    return {table: _list(cloud, "name", table) for table in TABLES}
 
 
-def switches(cloud: FullCloud, member: int = 0) -> set[str]:
-    """Names of the networks in a member of the northbound database."""
-    script = "ovn-nbctl --db=unix:/tmp/nb.sock --no-leader-only --bare --columns=name list Logical_Switch"
-    words = ("exec", "-n", cloud.namespace, f"ovn-ovsdb-{member}", "-c", "nb", "--", "sh", "-c", script)
+def external_ids(cloud: FullCloud) -> set[str]:
+    """Those of the northbound database itself."""
+    return _list(cloud, "external_ids", "NB_Global")
+
+
+def _list(cloud: FullCloud, column: str, table: str) -> set[str]:
+    script = f"ovn-nbctl --db=unix:/tmp/nb.sock --no-leader-only --bare --columns={column} list {table}"
+    words = ("exec", "-n", cloud.namespace, "ovn-ovsdb-0", "-c", "nb", "--", "sh", "-c", script)
     return set(cloud.kubectl(*words).split())

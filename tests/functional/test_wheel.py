@@ -28,13 +28,13 @@ CLOUD = ROOT / "examples/cloud.yaml"
 PLAN = """
 import contextlib
 from stackwright.api.kinds import NODE
-from stackwright.cli import app, cluster
+from stackwright.cli import app, connection
 from stackwright.runtime.memory import MemoryCluster
 
 labels = ("openstack-control-plane", "openstack-compute-node", "openvswitch", "openstack-gateway")
 memory = MemoryCluster()
 memory.put(NODE, {"metadata": {"name": "node1", "labels": dict.fromkeys(labels, "enabled")}})
-cluster.connected = lambda *_: contextlib.nullcontext(memory)
+connection.connected = lambda *_: contextlib.nullcontext(memory)
 app.main()
 """
 DIGESTS = """

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from stackwright.cli import cluster as cli_cluster
+from stackwright.cli import connection as cli_connection
 
 
 def connect(monkeypatch: pytest.MonkeyPatch, cluster: Any) -> None:
     """All commands use this cluster."""
-    monkeypatch.setattr(cli_cluster, "connected", lambda given: nullcontext(cluster))
+    monkeypatch.setattr(cli_connection, "connected", lambda given: nullcontext(cluster))

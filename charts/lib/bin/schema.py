@@ -42,6 +42,16 @@ def versions(cursor: pymysql.cursors.Cursor) -> set[str]:
     return {row[0] for row in cursor.fetchall()}
 
 
+def wait_for_any(url: str) -> None:
+    """Waits until the first migration has ended. A repeated one would drop what users create before."""
+
+    def missing() -> str:
+        with connect(url) as server, server.cursor() as cursor:
+            return "" if versions(cursor) else "no version"
+
+    wait(missing, "the database's schema")
+
+
 def wait(missing: Callable[[], str], what: str) -> None:
     """Waits until nothing is missing; errors of the server count as missing. Logs the cause when it changes."""
     said = ""

@@ -6,9 +6,7 @@ clusters. A Service keeps its address. As a program: `ovn.py FILE…` prints a l
 
 import configparser
 import contextlib
-import json
 import socket
-import subprocess
 import sys
 from pathlib import Path
 
@@ -16,39 +14,18 @@ import schema
 
 OPTIONS = ("ovn_nb_connection", "ovn_sb_connection")
 PATIENCE = 5  # seconds of an attempt
-QUERY = ["OVN_Northbound", {"op": "select", "table": "Logical_Switch", "where": [], "columns": ["_uuid"]}]
 
 
-def variables(*files: Path) -> dict[str, str]:
-    """Remotes with addresses; empty without OVN."""
-    options = _options(files)
-    return {f"OS_OVN__{name.upper()}": _reachable(name, options[name]) for name in OPTIONS if name in options}
-
-
-def repair(conf: Path, url: str) -> dict[str, str]:
-    """The mode in which the maintenance worker restores all networks, if the northbound database has lost them.
-
-    In this mode it deletes what only OVN has, so what users create during its start: it is no mode for other starts.
-    """
-    if not (options := _options([conf])):
-        return {}
-    with schema.connect(url) as server, server.cursor() as cursor:
-        if not cursor.execute("SELECT 1 FROM networks LIMIT 1"):
-            return {}
-    files = {"private-key": "private_key", "certificate": "certificate", "ca-cert": "ca_cert"}
-    words = [f"--{word}={options[f'ovn_nb_{option}']}" for word, option in files.items()]
-    words += ["--timeout=60", "query", options["ovn_nb_connection"], json.dumps(QUERY)]
-    done = subprocess.run(["ovsdb-client", *words], stdout=subprocess.PIPE, text=True)  # noqa: S603
-    if done.returncode or json.loads(done.stdout)[0]["rows"]:
-        return {}
-    print("OVN's database is empty: all networks are restored", file=sys.stderr, flush=True)
-    return {"OS_OVN__NEUTRON_SYNC_MODE": "repair"}
-
-
-def _options(files) -> dict[str, str]:
+def options_of(*files: Path) -> dict[str, str]:
+    """Options of the section `ovn`; empty without OVN."""
     conf = configparser.RawConfigParser(strict=False)
     conf.read(files)
     return dict(conf["ovn"]) if conf.has_section("ovn") else {}
+
+
+def variables(options: dict[str, str]) -> dict[str, str]:
+    """Remotes with addresses."""
+    return {f"OS_OVN__{name.upper()}": _reachable(name, options[name]) for name in OPTIONS if name in options}
 
 
 def _reachable(option: str, remotes: str) -> str:
@@ -83,5 +60,5 @@ def _cause(name: str, port: str, error: Exception) -> str:
 
 
 if __name__ == "__main__":
-    for variable, value in variables(*map(Path, sys.argv[1:])).items():
+    for variable, value in variables(options_of(*map(Path, sys.argv[1:]))).items():
         print(f"{variable}={value}")

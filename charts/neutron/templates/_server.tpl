@@ -35,7 +35,7 @@ volumes:
   {{- include "neutron.server_volumes" . | nindent 2 }}
 {{- end }}
 
-{{/* neutron.worker (root, component, program): a process of the server without an HTTP port. */}}
+{{/* neutron.worker (root, component, words): a process of the server without an HTTP port; words of its command, with commas. */}}
 {{- define "neutron.worker" -}}
 {{- $root := index . 0 -}}
 name: neutron-{{ index . 1 }}
@@ -46,6 +46,13 @@ containers:
     image: neutron_server
     command: [python3, /opt/stackwright/after-schema.py, {{ index . 2 }}]
     args: [--config-file, /etc/neutron/neutron.conf, --config-file, /etc/neutron/plugins/ml2/ml2_conf.ini, --config-dir, /etc/neutron/neutron.conf.d]
+    probes:
+      # Ready when the program begins: before, it waits for databases, or restores one. The probe ends with its first success.
+      startup:
+        exec: {command: [test, -e, /tmp/started]}
+        periodSeconds: 2
+        timeoutSeconds: 5
+        failureThreshold: 1000000
     volumeMounts:
       {{- include "neutron.server_mounts" $root | nindent 6 }}
 volumes:
@@ -62,5 +69,5 @@ volumes:
 
 {{/* Synchronises the databases of Neutron and OVN. */}}
 {{- define "neutron.ovn_maintenance_worker" -}}
-{{ include "neutron.worker" (list . "ovn-maintenance-worker" "neutron-ovn-maintenance-worker") }}
+{{ include "neutron.worker" (list . "ovn-maintenance-worker" "--restore, neutron-ovn-maintenance-worker") }}
 {{- end }}

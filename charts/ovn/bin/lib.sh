@@ -19,7 +19,7 @@ use_database() {
     SCHEMA=/usr/share/ovn/ovn-$1.ovsschema
     CONTROL=/tmp/$1.ctl
     SOCKET=/tmp/$1.sock
-    NAME=$(ovsdb-tool schema-name "$SCHEMA") || fail "cannot read the schema $SCHEMA"
+    [[ $1 == nb ]] && NAME=OVN_Northbound || NAME=OVN_Southbound
 }
 
 # status: prints the state of this member: id, role, leader, other members.

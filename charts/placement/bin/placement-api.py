@@ -21,14 +21,8 @@ import schema  # noqa: E402
 SNIPPETS = Path("/etc/placement/placement.conf.d")
 
 
-def lack(url):
-    with schema.connect(url) as server, server.cursor() as cursor:
-        return "" if schema.versions(cursor) else "no version"
-
-
 def load():
-    url = schema.connection_of(SNIPPETS, "placement_database")
-    schema.wait(lambda: lack(url), "the database's schema")
+    schema.wait_for_any(schema.connection_of(SNIPPETS, "placement_database"))
     while True:
         try:
             return init_application()

@@ -17,7 +17,7 @@ from stackwright.controllers.cloud.voters import level_errors
 from stackwright.core.plan import Object
 from stackwright.services.declaration import Service
 from stackwright.services.registry import SERVICES, VOTING
-from stackwright.services.voters import field_of, override_errors, release_errors
+from stackwright.services.voters import override_errors, release_errors
 
 _VOTING = {each.kind.kind: each for each in SERVICES if any(chart.name in VOTING for chart in each.charts)}
 KINDS = {OpenStackDeployment.KIND, HelmBundle.KIND, *(each.kind for each in _VOTING.values())}
@@ -50,7 +50,7 @@ def _services(cloud: Object) -> dict[str, Object]:
 
 def _of_service(declared: Service, old: Object, new: Object) -> Iterator[str]:
     for _, index, chart, problem in override_errors(declared, old, new):
-        yield f"spec.overrides[{index}].values.{chart.name}.{field_of(chart)}: {problem}"
+        yield f"spec.overrides[{index}].values.{chart.name}.{chart.voters_field}: {problem}"
 
 
 def _of_bundle(old: Object, new: Object) -> Iterator[str]:
@@ -60,4 +60,4 @@ def _of_bundle(old: Object, new: Object) -> Iterator[str]:
     except ValidationError:
         return
     for index, chart, problem in release_errors(*(each["spec"]["releases"] for each in (old, new))):
-        yield f"spec.releases[{index}].values.{field_of(chart)}: {problem}"
+        yield f"spec.releases[{index}].values.{chart.voters_field}: {problem}"

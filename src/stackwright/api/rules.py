@@ -55,6 +55,16 @@ def at(raw: Any, path: str) -> Any:
     return raw
 
 
+def sets(raw: Any, path: str) -> bool:
+    """Whether values set the value at a path, or remove it by a null there or above."""
+    for part in path.split("."):
+        if not isinstance(raw, Mapping) or part not in raw:
+            return False
+        if (raw := raw[part]) is None:
+            return True
+    return True
+
+
 def maybe(path: str, of: str = "self") -> str:
     """The value at a path in CEL, as an optional. CEL can only estimate its cost for numbers and booleans."""
     return of + "".join(f".?{part}" for part in path.split("."))

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from stackwright.api.support import OffAnyway
 from stackwright.cloud.deployment import OpenStackDeploymentSpec
 from stackwright.services.registry import SERVICES
-from stackwright.services.tested import ANY_OTHER, PROBLEMS, RENDERED_ONLY, SMALL_CLOUD, UP, Alternative, Value, switch
+from stackwright.services.tested import ANY_OTHER, RENDERED_ONLY, SMALL_CLOUD, UNTESTED, UP, Alternative, Value, switch
 
 Untested = tuple[str, Value, str]  # path, value, and the problem with it
 _CLOUD: Mapping[str, Mapping[Value, str]] = {
@@ -91,8 +91,8 @@ def _untested(value: Any, path: str, known: str) -> Iterator[Untested]:
             yield from _untested(each, path, known)
     else:
         tests = TESTED.get(known, {})
-        if (problem := PROBLEMS.get(tests.get(value, tests.get(ANY_OTHER, UP)))) is not None:
-            yield path, value, problem
+        if tests.get(value, tests.get(ANY_OTHER, UP)) == RENDERED_ONLY:
+            yield path, value, UNTESTED
 
 
 NAMED = {path[: at - 1] for path in TESTED for at in range(len(path)) if path.startswith("<name>", at)}

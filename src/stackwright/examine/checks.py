@@ -10,7 +10,8 @@ from stackwright.core.kubernetes.operator import unmanaged as why_unmanaged
 from stackwright.core.plan import Object
 from stackwright.examine import capacity, nodes, rights, rivals, server, storage
 from stackwright.examine.demand import Demand
-from stackwright.examine.observe import Observed
+from stackwright.examine.observe import ADMINISTRATOR, Observed
+from stackwright.forecast.simulate import Cause
 
 
 def check(seen: Observed, demand: Demand) -> list[Finding]:
@@ -35,6 +36,33 @@ def unmanaged(operator: Object | None, namespaces: Iterable[str]) -> list[Findin
 
 
 def stuck(demand: Demand) -> list[Finding]:
-    """Objects that would not become ready on any cluster."""
-    remedy = "Correct the manifest; `stackwright plan -f FILE` shows all steps."
-    return [Finding(name, "problem", cause, remedy) for name, cause in demand.stuck.items()]
+    """Objects that would not become ready on any cluster, by cause, without objects that only wait for these."""
+    found: dict[str, list[str]] = {}
+    for name, cause in demand.stuck.items():
+        if not _only_waits(name, cause, demand):
+            found.setdefault(str(cause), []).append(name)
+    findings = [Finding(", ".join(names), *_judged(demand.stuck[names[0]])) for names in found.values()]
+    if findings and demand.hidden:
+        (namespace, name), why = next(iter(demand.hidden.items()))
+        text = f"Secrets that cannot be read count as missing, such as {namespace}/{name}: {why}."
+        findings.append(Finding("Secrets", "note", text, ADMINISTRATOR))
+    return findings
+
+
+def _only_waits(name: str, cause: Cause, demand: Demand) -> bool:
+    """Whether an object waits for one of the others, or is a cloud whose Ready repeats that of one."""
+    if cause.wait is not None:
+        return cause.wait.what in demand.stuck
+    clouds = {f"{kind} {'/'.join(key)}" for key, kind in demand.clouds.items()}
+    reasons = {each.reason for other, each in demand.stuck.items() if other not in clouds}
+    return name in clouds and cause.reason in reasons
+
+
+def _judged(cause: Cause) -> tuple[str, str, str]:
+    """Level, text and remedy."""
+    if cause.reason == "WaitingForCeph":
+        steps = "Apply the cloud, then create pools and keys: docs/howto/use-external-ceph.md has the steps."
+        return "note", str(cause), steps
+    if cause.reason == "BlockedMissingSecret":
+        return "problem", str(cause), "Create the Secret before you apply the cloud, or add it to the manifests."
+    return "problem", str(cause), "Correct the manifest; `stackwright plan -f FILE` shows all steps."

@@ -1,4 +1,4 @@
-"""The needs of clouds in a cluster: computed as by `plan`, on an ideal cluster in memory, from this program's charts.
+"""The needs of clouds in a cluster, computed as by `plan`, on an ideal cluster, from this program's charts.
 
 Helm renders the releases to manifests, which contain the resources of all pods. Nothing is written.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from stackwright.api.kinds import DAEMONSET, INGRESS_CLASS, NODE, WORKLOADS
+from stackwright.api.kinds import DAEMONSET, INGRESS_CLASS, SECRET, WORKLOADS
 from stackwright.api.meta import Kind
 from stackwright.cloud.registry import CLOUD_KINDS
 from stackwright.core.kubernetes.precache import NAME as PRECACHE
@@ -19,11 +19,12 @@ from stackwright.core.kubernetes.quantity import amount
 from stackwright.core.kubernetes.tolerations import Toleration
 from stackwright.core.objects import mapping
 from stackwright.core.plan import HelmUpgrade, Key, Object
+from stackwright.core.ports import Reader
 from stackwright.core.settings import Settings
+from stackwright.examine.ideal import Ideal
 from stackwright.forecast.costs import Render, objects
 from stackwright.forecast.impact import claimed
-from stackwright.forecast.simulate import Forecast, Request, simulate
-from stackwright.runtime.memory import MemoryCluster
+from stackwright.forecast.simulate import Cause, Forecast, Request, simulate
 from stackwright.services.declaration import Service
 from stackwright.services.registry import SERVICES
 
@@ -67,6 +68,7 @@ class Demand:
     pods         None if helm is not installed, because no manifest can be rendered
     ingress_classes  IngressClass → (namespace, release) that creates it
     stuck        object → the cause if the operator would not complete it even on an ideal cluster
+    hidden       Secret → why it could not be read, so that it counts as missing
     """
 
     clouds: Mapping[Key, str] = field(default_factory=dict)
@@ -77,7 +79,8 @@ class Demand:
     tolerations: tuple[Toleration, ...] = ()
     pods: tuple[Pods, ...] | None = None
     ingress_classes: Mapping[str, Key] = field(default_factory=dict)
-    stuck: Mapping[str, str] = field(default_factory=dict)
+    stuck: Mapping[str, Cause] = field(default_factory=dict)
+    hidden: Mapping[Key, str] = field(default_factory=dict)
 
     @property
     def namespaces(self) -> list[str]:
@@ -96,14 +99,23 @@ def of_services(services: Iterable[Service]) -> Demand:
     return Demand(labels=labels, modules=modules)
 
 
-async def of_manifests(given: Sequence[Given], settings: Settings, now: float, render: Render | None) -> Demand:
-    """The demand of the clouds among the manifests. Raises TerminalError for values that a chart rejects."""
+async def of_manifests(
+    cluster: Reader, given: Sequence[Given], settings: Settings, now: float, render: Render | None
+) -> Demand:
+    """The demand of the clouds among the manifests. Secrets come from the manifests and the cluster.
+
+    Raises TerminalError for values that a chart rejects.
+    """
     kinds = [resource.KIND for resource in CLOUD_KINDS]
     clouds = {_key(obj): kind.kind for kind, obj in given if kind in kinds}
-    found: dict[str, Forecast] = {}
+    ideal, found = Ideal(cluster, [obj for _, obj in given]), dict[str, Forecast]()
     for namespace in sorted({namespace for namespace, _ in clouds}):
-        mine = tuple(each for each in given if each[1]["metadata"].get("namespace", namespace) == namespace)
-        found[namespace] = await simulate(_ideal(), settings, Request(namespace, mine), now)
+        mine = tuple(
+            (kind, obj)
+            for kind, obj in given
+            if kind == SECRET or obj["metadata"].get("namespace", namespace) == namespace
+        )
+        found[namespace] = await simulate(ideal, settings, Request(namespace, mine), now)
     steps = [step for each in found.values() for step in each.steps]
     upgrades = {step.action.release: step.action for step in steps if isinstance(step.action, HelmUpgrade)}
     texts = await asyncio.gather(*map(render, upgrades.values())) if render else []
@@ -129,23 +141,13 @@ async def of_manifests(given: Sequence[Given], settings: Settings, now: float, r
             for obj in objs
             if obj.get("kind") == INGRESS_CLASS.kind
         },
-        stuck={name: str(cause) for each in found.values() for name, cause in each.stuck.items()},
+        stuck={name: cause for each in found.values() for name, cause in each.stuck.items()},
+        hidden=ideal.hidden,
     )
 
 
 def _key(obj: Object) -> Key:
     return str(obj["metadata"].get("namespace", "")), str(obj["metadata"]["name"])
-
-
-def _ideal() -> MemoryCluster:
-    """A cluster on which nothing is installed, with a node that has all labels."""
-    cluster = MemoryCluster()
-    labels = {key: value for service in SERVICES for key, value in service.node_labels}
-    ready = {"type": "Ready", "status": "True"}
-    addresses = [{"type": "InternalIP", "address": "192.0.2.1"}]
-    status = {"conditions": [ready], "addresses": addresses}
-    cluster.put(NODE, {"metadata": {"name": "node", "labels": labels}, "spec": {}, "status": status})
-    return cluster
 
 
 async def _tolerations(result: Forecast, namespace: str) -> list[Toleration]:

@@ -24,7 +24,7 @@ async def examine(
     given   objects of manifests
     render  renders a chart to manifests; without it, the requests of pods and some rights are unknown
     """
-    wanted = await demand.of_manifests(given, settings, time.time(), render)
+    wanted = await demand.of_manifests(cluster, given, settings, time.time(), render)
     if not wanted.clouds:
         wanted = demand.of_services(SERVICES)
     images = {"tags": {"stackwright": settings.images.get("operator", "operator")}, "references": {}}

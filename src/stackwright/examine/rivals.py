@@ -30,7 +30,8 @@ def check(seen: Observed, demand: Demand) -> list[Finding]:
 def _kinds(seen: Observed) -> Iterator[Finding]:
     for name, crd in sorted(seen.kinds.items()):
         names = mapping(mapping(crd.get("spec")).get("names"))
-        if CATEGORY not in (names.get("categories") or ()):
+        installed = annotation(crd, f"{HELM}name") == OPERATOR_RELEASE  # by an earlier version, without the category
+        if CATEGORY not in (names.get("categories") or ()) and not installed:
             text = "It belongs to another program, whose objects an installation would change."
             remedy = f"Uninstall that program, or use another cluster; `kubectl get crd {name} -o yaml` shows it."
             yield Finding(f"CustomResourceDefinition {name}", "problem", text, remedy)

@@ -105,10 +105,11 @@ class Outside:
 
 @dataclass(frozen=True)
 class Cause:
-    """Message and reason of a condition Ready."""
+    """Message and reason of a condition Ready, and what it waits for."""
 
     message: str
     reason: str
+    wait: Wait | None = None
 
     def __str__(self) -> str:
         return f"{self.message} ({self.reason})"
@@ -295,5 +296,5 @@ class _Simulation:
                 entry = find(obj)
                 if entry and entry["status"] != "True":
                     name = f"{resource.KIND.kind} {'/'.join(key_of(obj))}"
-                    reason = str(entry.get("reason") or "")
-                    self.forecast.stuck[name] = Cause(str(entry.get("message") or reason), reason)
+                    reason, wait = str(entry.get("reason") or ""), self._waits.get((resource.KIND, key_of(obj)))
+                    self.forecast.stuck[name] = Cause(str(entry.get("message") or reason), reason, wait)

@@ -172,26 +172,34 @@ def built(cluster: LocalCluster, tool: Tool, report: Report = quiet) -> Path:
     return folder(cluster, tool.module)
 
 
-def build(cluster: LocalCluster, tool: Tool, go: Path, report: Report) -> None:
-    """Build a tool, in one process at a time; a process that waited for another one finds it built."""
+def build(cluster: LocalCluster, tool: Tool, go: Path, report: Report, *, again: bool = True) -> None:
+    """Build a tool, once at a time; who waited for another build finds it built.
+
+    again  whether to repeat the build for which this one waited, if it failed; otherwise, LocalError is raised
+    """
     place = folder(cluster, tool.module)
-    with _exclusive(cluster, tool.module, report):
-        if not place.is_dir():
-            _build(place, tool, go, report)
+    with _exclusive(cluster, tool.module, report) as waited:
+        if place.is_dir():
+            return
+        if waited and not again:
+            raise LocalError(f"{tool.module} was not built")
+        _build(place, tool, go, report)
 
 
 @contextmanager
-def _exclusive(cluster: LocalCluster, name: str, report: Report) -> Iterator[None]:
-    """A lock per tool, which the kernel releases whenever its holder ends."""
+def _exclusive(cluster: LocalCluster, name: str, report: Report) -> Iterator[bool]:
+    """A lock per tool, which the kernel releases whenever its holder ends. Whether another one held it."""
     lock = cluster.cache / "tools" / f".{name}.lock"
     lock.parent.mkdir(parents=True, exist_ok=True)
     with lock.open("a") as file:
+        waited = False
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            waited = True
             report(f"waiting for another process that builds {name}")
             fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+        yield waited
 
 
 def _build(place: Path, tool: Tool, go: Path, report: Report) -> None:

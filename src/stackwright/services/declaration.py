@@ -65,6 +65,11 @@ class Chart:
     calls: tuple[str, ...] = ()  # names of the listeners to which its pods connect
     host_calls: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)  # label of nodes → the same
 
+    @property
+    def voters_field(self) -> str:
+        """The path of the number of voting servers in the values of the chart."""
+        return f"pod.replicas.{self.voters}"
+
     def release(self, context_name: str) -> str:
         return f"openstack-{context_name if self.own_name else self.name}"
 

@@ -10,10 +10,7 @@ from stackwright.api.meta import Model
 
 Value = str | bool
 RENDERED_ONLY = ""
-# The problem that `plan` reports for a value without a test.
-PROBLEMS = {
-    RENDERED_ONLY: "only rendered in tests; no test uses it in a real cloud",
-}
+UNTESTED = "only rendered in tests; no test uses it in a real cloud"  # what `plan` reports for such a value
 ANY_OTHER = "any other"  # for free text: each value without a declaration of its own
 
 UP = "test_up_ends_with_a_vm_that_is_active_pinged_and_logged_in_to_by_its_floating_ip"

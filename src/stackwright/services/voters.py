@@ -8,20 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from stackwright.api.rules import at
+from stackwright.api.rules import at, sets
 from stackwright.api.services.kinds import ServiceSpec
-from stackwright.api.services.voters import DEFAULT, voter_error
+from stackwright.api.services.voters import DEFAULT, count_of, voter_error
 from stackwright.core.plan import Object
 from stackwright.services.declaration import Chart, Service
 from stackwright.services.registry import VOTING
 from stackwright.services.values import context_of, merged_values
-
-REPLICAS = "pod.replicas"
-
-
-def field_of(chart: Chart) -> str:
-    """The path of the number of voting servers in a chart's values."""
-    return f"{REPLICAS}.{chart.voters}"
 
 
 def is_voter(chart: str, component: str) -> bool:
@@ -33,9 +26,8 @@ def voters_by(chart: str, values: Mapping[str, Any]) -> int:
     """The number of voting servers in the merged values of a chart; 0 for a chart without voting servers."""
     if chart not in VOTING:
         return 0
-    count = at(values, field_of(VOTING[chart]))
-    # The chart's schema rejects a value that is no integer, so it has no effect.
-    return int(count) if isinstance(count, int) or (isinstance(count, float) and count.is_integer()) else DEFAULT
+    count = count_of(at(values, VOTING[chart].voters_field))
+    return DEFAULT if count is None else count
 
 
 def release_errors(
@@ -72,14 +64,7 @@ def override_errors(declared: Service, old: Object, new: Object) -> Iterator[tup
 
 def level(spec: ServiceSpec, chart: Chart) -> int | None:
     """Index of the override that sets the number of voting servers, or removes a lower setting; None without one."""
-    found = [index for index, each in enumerate(spec.overrides) if _says(each.values.get(chart.name), field_of(chart))]
+    found = [
+        index for index, each in enumerate(spec.overrides) if sets(each.values.get(chart.name), chart.voters_field)
+    ]
     return found[-1] if found else None
-
-
-def _says(values: Any, field: str) -> bool:
-    for part in field.split("."):
-        if not isinstance(values, Mapping) or part not in values:
-            return False
-        if (values := values[part]) is None:
-            return True
-    return True

@@ -73,8 +73,15 @@ def restart_in_turn(cloud: FullCloud, vms: Vms, workloads: Iterable[Workload]) -
     """Restart one workload after the other. Only the switch may lose pings; `outages` defines what chance explains."""
     before = machines(cloud)
     assert before
+    names = restart_each(cloud, vms.demo.floating, workloads)
+    assert machines(cloud) == before, "the same processes"
+    assert names >= DATA_PATH
+
+
+def restart_each(cloud: FullCloud, address: str, workloads: Iterable[Workload]) -> set[str]:
+    """Restart one workload after the other, while an address is pinged; return their names."""
     seen: dict[str, list[Attempt]] = {}
-    with Pinger(vms.demo.floating) as pinger:
+    with Pinger(address) as pinger:
         for workload in workloads:
             attempts = seen[str(workload)] = [restarted(cloud, workload, pinger)]
             if 0 < attempts[0][0] <= CHANCE and workload.name != SWITCH:  # a second loss proves the cause
@@ -82,8 +89,6 @@ def restart_in_turn(cloud: FullCloud, vms: Vms, workloads: Iterable[Workload]) -
         cloud.wait_ready()
     lost = {name: [lost for lost, _ in attempts] for name, attempts in seen.items()}
     print(f"lost pings of all attempts, {MOST_LOST} at most beside the switch's: {lost}")
-    assert machines(cloud) == before, "the same processes"
-    names = {name.partition("/")[2] for name in seen}
-    assert names >= DATA_PATH
     assert outages(seen) == {}
     assert seen[f"daemonset/{SWITCH}"][0][1] < SWITCH_LIMIT
+    return {name.partition("/")[2] for name in seen}

@@ -18,7 +18,7 @@ from stackwright.local.steps.context import Context
 from stackwright.local.steps.openstack import demo, hosts
 from support.registry.debian import Server, auth_file, docker_registry
 from support.registry.helm import environment
-from support.registry.memory import PASSWORD
+from support.registry.memory import PASSWORD, USER
 
 TRUSTED = Path("/etc/containerd/certs.d")  # of the nodes, which share /etc with the machine
 OPERATOR = "stackwright"
@@ -51,13 +51,25 @@ class Site:
         return f"oci://{self.prefix}/charts/stackwright"
 
     @property
-    def login(self) -> tuple[str, ...]:
+    def ca_option(self) -> tuple[str, ...]:
         """Helm's options for this registry."""
-        return ("--registry-config", str(self._auth), "--ca-file", str(self.registry.ca))
+        return ("--ca-file", str(self.registry.ca))
 
     @property
     def _auth(self) -> Path:
         return auth_file(self.folder / "auth.json", self.registry.host)
+
+    def log_in(self) -> None:
+        """Helm has a login of its own."""
+        words = ("registry", "login", self.registry.host, "--username", USER, "--password-stdin", *self.ca_option)
+        self.helm(*words, stdin=PASSWORD)
+
+    def stackwright(self, *words: str, code: int = 0, limit: float = 300) -> str:
+        """Run a command with the registry's credentials and CA, and the kubeconfig as on any machine."""
+        env = {"REGISTRY_AUTH_FILE": str(self._auth), "KUBECONFIG": str(self.cloud.cluster.kubeconfig)}
+        done = run(CLI, *words, "--ca", self.registry.ca, env=env, limit=limit)
+        assert done.code == code, f"stackwright {' '.join(words)} exited with {done.code}:\n{done.out}"
+        return done.out
 
     def push(self, *names: str, tree: Path = ROOT) -> str:
         """Push all images and charts, or the named ones, of a source tree by its own code."""
@@ -66,9 +78,9 @@ class Site:
         assert done.code == 0, done.out
         return done.out
 
-    def helm(self, *words: str, limit: float = 300, code: int = 0) -> str:
+    def helm(self, *words: str, limit: float = 300, code: int = 0, stdin: str | None = None) -> str:
         env = environment(self.folder, self.cloud.cluster.kubeconfig)
-        done = run(tools.binary("helm"), *words, env=env, limit=limit)
+        done = run(tools.binary("helm"), *words, env=env, limit=limit, stdin=stdin)
         assert done.code == code, f"helm {' '.join(words)} exited with {done.code}:\n{done.out}"
         return done.out
 
@@ -81,8 +93,9 @@ class Site:
             self.pull_secret(namespace)
         volumes = f"oci://{self.prefix}/charts/{PROVISIONER}"
         secret = "images.pull_secrets[0].name=registry"
-        self.helm("install", PROVISIONER, volumes, *self.login, "-n", "kube-system", "--set", secret)
-        words = ("--version", version, *self.login, *PLACE, "--values", str(values))
+        words = ("--version", VERSION, *self.ca_option, "-n", "kube-system", "--set", secret, "--wait")
+        self.helm("install", PROVISIONER, volumes, *words)
+        words = ("--version", version, *self.ca_option, *PLACE, "--values", str(values))
         self.helm("install", OPERATOR, self.chart, *words)
 
     def create(self, tree: Path = ROOT) -> None:
@@ -99,9 +112,9 @@ class Site:
     def rename_chart(self, version: str, other: str) -> None:
         """Push the operator's chart of this version under another one, too."""
         made = self.folder / other
-        self.helm("pull", self.chart, "--version", version, *self.login, "--untar", "-d", str(made))
+        self.helm("pull", self.chart, "--version", version, *self.ca_option, "--untar", "-d", str(made))
         self.helm("package", str(made / "stackwright"), "--version", other, "-d", str(made))
-        self.helm("push", str(made / f"stackwright-{other}.tgz"), f"oci://{self.prefix}/charts", *self.login)
+        self.helm("push", str(made / f"stackwright-{other}.tgz"), f"oci://{self.prefix}/charts", *self.ca_option)
 
     def pull_secret(self, namespace: str, password: str = PASSWORD) -> None:
         """Like `kubectl create secret docker-registry`, but without a password among the arguments."""
@@ -133,6 +146,8 @@ def site(cloud: Cloud, folder: Path) -> Iterator[Site]:
         trusted.mkdir(parents=True)
         try:
             shutil.copy(registry.ca, trusted / "ca.crt")
-            yield Site(cloud, registry, folder)
+            made = Site(cloud, registry, folder)
+            made.log_in()
+            yield made
         finally:
             shutil.rmtree(trusted)

@@ -6,9 +6,9 @@ import importlib.util
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -267,14 +267,20 @@ def test_missing_command_is_named(migrate: Any) -> None:
         migrate.main("/etc/neutron/neutron.conf.d", "database", "neutron-db-manage")
 
 
-def test_no_version_is_known_while_the_database_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise an API could write rows that a repeated migration drops."""
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The module of the scripts that wait."""
     spec = importlib.util.spec_from_file_location("schema", ROOT / "charts/lib/bin/schema.py")
     assert spec
     assert spec.loader
     monkeypatch.setitem(sys.modules, "pymysql", pymysql())
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_no_version_is_known_while_the_database_is_marked(script: Any) -> None:
+    """Otherwise an API could write rows that a repeated migration drops."""
 
     class Cursor:
         def __init__(self, *tables: str) -> None:
@@ -291,10 +297,23 @@ def test_no_version_is_known_while_the_database_is_marked(monkeypatch: pytest.Mo
     assert script.versions(Cursor(VERSION, MARK)) == set()
 
 
+def test_an_api_of_any_version_waits_for_the_end_of_the_first_migration(
+    script: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    states = iter([set[str](), set[str](), {"head"}])
+    server = SimpleNamespace(cursor=nullcontext)
+    monkeypatch.setattr(script, "connect", lambda url: nullcontext(server))
+    monkeypatch.setattr(script, "versions", lambda cursor: next(states))
+    monkeypatch.setattr(script.time, "sleep", lambda seconds: None)
+    script.wait_for_any("url")
+    assert next(states, None) is None
+    assert capsys.readouterr().out == "Waiting for the database's schema: no version\n"
+
+
 @pytest.mark.parametrize("chart", ["placement", "cinder", "nova", "neutron", "glance"])
 def test_apis_ask_for_the_version_in_that_way(chart: str) -> None:
     scripts = [path.read_text() for path in (ROOT / "charts" / chart / "bin").iterdir() if path.name != "schema.py"]
-    assert any("schema.versions(cursor)" in text for text in scripts)
+    assert any("schema.versions(cursor)" in text or "schema.wait_for_any(" in text for text in scripts)
 
 
 @pytest.mark.parametrize("service", SERVICES)

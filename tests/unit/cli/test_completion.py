@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.kinds import NAMESPACE, SECRET
-from stackwright.cli import cluster as cli_cluster
+from stackwright.cli import connection as cli_connection
 from stackwright.cli.app import app
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.runtime.memory import MemoryCluster
@@ -36,7 +36,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> MemoryCluster:
     async def connected(given: Any, tell: None) -> AsyncIterator[MemoryCluster]:
         yield memory
 
-    monkeypatch.setattr(cli_cluster, "connected", connected)
+    monkeypatch.setattr(cli_connection, "connected", connected)
     return memory
 
 
@@ -76,8 +76,8 @@ def test_words_that_fit_are_offered(cluster: MemoryCluster, line: str, words: li
 def test_completion_without_a_cluster_is_empty_and_silent(monkeypatch: pytest.MonkeyPatch) -> None:
     @asynccontextmanager
     async def connected(given: Any, tell: None) -> AsyncIterator[MemoryCluster]:
-        raise cli_cluster.CliError("No Kubernetes cluster is known.")
+        raise cli_connection.CliError("No Kubernetes cluster is known.")
         yield MemoryCluster()
 
-    monkeypatch.setattr(cli_cluster, "connected", connected)
+    monkeypatch.setattr(cli_connection, "connected", connected)
     assert offered("stackwright status ") == []

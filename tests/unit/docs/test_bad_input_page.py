@@ -11,7 +11,7 @@ import bad_input as generator
 import pytest
 from typer.testing import CliRunner
 
-from stackwright.cli import cluster as cli_cluster
+from stackwright.cli import connection as cli_connection
 from stackwright.cli.app import app
 from stackwright.cli.manifests.load import check
 from stackwright.controllers.cloud.converge import another
@@ -26,7 +26,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     def connected(*_: Any) -> Any:
         raise AssertionError("needs a cluster")
 
-    monkeypatch.setattr(cli_cluster, "connected", connected)
+    monkeypatch.setattr(cli_connection, "connected", connected)
     monkeypatch.setenv("COLUMNS", "80")
 
 

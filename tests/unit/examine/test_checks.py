@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +23,7 @@ from stackwright.api.kinds import (
     VALIDATING_WEBHOOK,
 )
 from stackwright.api.meta import Kind
+from stackwright.core.conditions import Wait
 from stackwright.core.findings import Finding
 from stackwright.examine import images, nodes
 from stackwright.examine.checks import check
@@ -29,6 +31,7 @@ from stackwright.examine.demand import Demand, Pods
 from stackwright.examine.observe import Observed
 from stackwright.examine.probe import pod
 from stackwright.examine.rights import Right, needed
+from stackwright.forecast.simulate import Cause
 from stackwright.local.image.published.verify import State, Verified
 from support.paths import ROOT
 from tests.unit.examine.examined import dns, node, storage_class
@@ -252,10 +255,55 @@ CASES: dict[str, tuple[Observed, Demand, str, str, str]] = {
     ),
     "no load balancer": (on(SERVICE, dns(), balanced()), DEMAND, "note", "load balancer", "web/site"),
     "stuck": (
-        FIT, replace(DEMAND, stuck={"Keystone openstack/keystone": "no image"}), "problem",
+        FIT, replace(DEMAND, stuck={"Keystone openstack/keystone": Cause("no image", "ImageMissing")}), "problem",
         "Keystone openstack/keystone", "no image",
     ),
 }  # fmt: skip
+
+
+MISSING = Cause("Waiting for x; create it", "BlockedMissingSecret")
+CEPH = Cause("Waiting for keys", "WaitingForCeph")
+CAUSES = {
+    "OpenStackDeployment a/cloud": Cause("Ingress: Waiting for x; create it", "BlockedMissingSecret"),
+    "Ingress a/ingress": MISSING,
+    "Nova a/nova": Cause("Waiting for CephClient a/nova: Waiting …", "WaitingForCeph", Wait("CephClient a/nova")),
+    "CephClient a/glance": CEPH,
+    "CephClient a/nova": CEPH,
+}
+
+
+def test_each_cause_is_one_finding_and_what_users_provide_later_is_a_note() -> None:
+    demand = replace(DEMAND, stuck=CAUSES, clouds={("a", "cloud"): "OpenStackDeployment"})
+    assert [(each.subject, each.level, each.text) for each in found(FIT, demand)] == [
+        ("Ingress a/ingress", "problem", str(MISSING)),
+        ("CephClient a/glance, CephClient a/nova", "note", str(CEPH)),
+    ]
+    remedies = [each.remedy for each in found(FIT, demand)]
+    assert remedies[0].startswith("Create the Secret before you apply the cloud")
+    assert remedies[1].startswith("Apply the cloud, then create pools and keys")
+    alone = {"OpenStackDeployment a/cloud": Cause("size", "InvalidSpec"), "Ingress a/ingress": MISSING}
+    assert [each.subject for each in found(FIT, replace(demand, stuck=alone))] == [*alone]
+    assert found(FIT, replace(demand, stuck=alone))[0].remedy.startswith("Correct the manifest")
+    text = "Secrets that cannot be read count as missing, such as a/s: forbidden."
+    assert found(FIT, replace(demand, hidden={("a", "s"): "forbidden", ("a", "t"): "forbidden"}))[-1].text == text
+    assert found(FIT, replace(DEMAND, hidden={("a", "s"): "forbidden"})) == []
+
+
+def test_a_wait_for_nothing_that_is_stuck_is_a_cause() -> None:
+    demand = replace(DEMAND, stuck={"Nova a/nova": Cause("Waiting", "Waiting", Wait("Keystone b/keystone"))})
+    assert [each.subject for each in found(FIT, demand)] == ["Nova a/nova"]
+
+
+def test_our_own_kinds_belong_to_no_other_program() -> None:
+    """Those of Cluster API did, by their category, on each cluster with an operator."""
+    files = (ROOT / "charts/stackwright/files/crds").glob("*.yaml")
+    kinds = {crd["metadata"]["name"]: crd for crd in (yaml.safe_load(path.read_text()) for path in files)}
+    assert len(kinds) > 20
+    assert found(replace(FIT, kinds=kinds)) == []
+    [(name, earlier)] = crd("cluster-api").items()
+    assert [each.level for each in found(replace(FIT, kinds={name: earlier}))] == ["problem"]
+    earlier["metadata"]["annotations"] = {"meta.helm.sh/release-name": "stackwright"}
+    assert found(replace(FIT, kinds={name: earlier})) == []
 
 
 def test_a_fit_cluster_has_no_finding() -> None:

@@ -7,14 +7,25 @@ from typing import Any
 
 import yaml
 
+from stackwright.api.kinds import SECRET
+from stackwright.api.meta import Kind
 from stackwright.cloud.deployment import OpenStackDeployment
-from stackwright.core.plan import HelmUpgrade
+from stackwright.core.errors import TerminalError, TransientError
+from stackwright.core.objects import MANAGED
+from stackwright.core.plan import HelmUpgrade, Key, Object
+from stackwright.core.secrets.cephkeys import MONITORS
 from stackwright.core.settings import Settings
 from stackwright.examine.demand import Demand, of_manifests, of_services, requested
+from stackwright.runtime.memory import MemoryCluster, ceph
+from stackwright.services.ceph.values import KEYS
 from stackwright.services.context import COMPUTE, CONTROL_PLANE, GATEWAY, OPENVSWITCH
 from stackwright.services.registry import SERVICES
 from support.paths import ROOT
 
+SETTINGS = Settings(charts={chart.name: "1" for each in SERVICES for chart in each.charts})
+PRODUCTION = (ROOT / "examples/production.yaml").read_text()
+CERTIFICATE = ("openstack", "public-certificate", dict.fromkeys(("ca.crt", "tls.crt", "tls.key"), "eA=="))
+CEPH = ("openstack-ceph-shared", KEYS, ceph.blank((MONITORS, "glance", "cinder", "nova")))
 NOW = 1_700_000_000.0
 CLOUD: dict[str, Any] = {
     "apiVersion": "lcm.mirantis.com/v1alpha1",
@@ -57,9 +68,7 @@ async def rendered(action: HelmUpgrade) -> str:
 
 async def demand(*clouds: dict[str, Any], **more: Any) -> Demand:
     given = [(OpenStackDeployment.KIND, each) for each in clouds]
-    return await of_manifests(
-        given, Settings(charts={chart.name: "1" for each in SERVICES for chart in each.charts}), NOW, **more
-    )
+    return await of_manifests(MemoryCluster(), given, SETTINGS, NOW, **more)
 
 
 async def test_labels_classes_and_domains_of_a_cloud_are_those_of_its_services() -> None:
@@ -72,6 +81,49 @@ async def test_labels_classes_and_domains_of_a_cloud_are_those_of_its_services()
     assert "a/openstack-mariadb" in found.classes["ssd"]
     assert found.domains == {"k8s.example"}
     assert found.pods is None and found.stuck == {}
+
+
+async def production(cluster: MemoryCluster, *more: tuple[Kind, Any]) -> dict[str, str]:
+    """Object → reason of all that would not become ready of the example for production."""
+    [cloud] = [each for each in yaml.safe_load_all(PRODUCTION) if each["kind"] == "OpenStackDeployment"]
+    found = await of_manifests(cluster, [(OpenStackDeployment.KIND, cloud), *more], SETTINGS, NOW, None)
+    return {name: cause.reason for name, cause in found.stuck.items()}
+
+
+def secret(namespace: str, name: str, data: dict[str, str], **labels: str) -> dict[str, Any]:
+    meta = {"namespace": namespace, "name": name, "labels": labels}
+    return {"metadata": meta, "data": data}
+
+
+async def test_secrets_of_users_are_those_of_the_cluster() -> None:
+    """Doctor reported a Secret as missing after the user had created it as it asked."""
+    assert set((await production(MemoryCluster())).values()) == {"BlockedMissingSecret", "WaitingForCeph"}
+    cluster = MemoryCluster()
+    cluster.put(SECRET, secret(*CERTIFICATE))
+    assert set((await production(cluster)).values()) == {"WaitingForCeph"}
+    cluster.put(SECRET, secret(*CEPH))
+    assert await production(cluster) == {}
+
+
+async def test_secrets_of_another_namespace_may_be_in_the_manifests() -> None:
+    assert set((await production(MemoryCluster(), (SECRET, secret(*CEPH)))).values()) == {"BlockedMissingSecret"}
+
+
+async def test_secrets_of_a_former_cloud_and_unreadable_ones_are_missing() -> None:
+    cluster = MemoryCluster()
+    cluster.put(SECRET, secret(*CERTIFICATE, **MANAGED))
+    assert "BlockedMissingSecret" in (await production(cluster)).values()
+
+    class Forbidden(MemoryCluster):
+        async def get(self, kind: Kind, key: Key) -> Object | None:
+            raise TransientError("forbidden") if key[0] == "openstack" else TerminalError("forbidden")
+
+    assert "BlockedMissingSecret" in (await production(Forbidden())).values()
+    assert (await demand(CLOUD, render=None)).hidden == {}
+    [cloud] = [each for each in yaml.safe_load_all(PRODUCTION) if each["kind"] == "OpenStackDeployment"]
+    found = await of_manifests(Forbidden(), [(OpenStackDeployment.KIND, cloud)], SETTINGS, NOW, None)
+    shared = ("openstack-ceph-shared", "openstack-ceph-keys")
+    assert found.hidden == {("openstack", "public-certificate"): "forbidden", shared: "forbidden"}
 
 
 async def test_pods_are_those_of_the_rendered_workloads_that_stay() -> None:

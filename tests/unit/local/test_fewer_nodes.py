@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import pytest
 from typer.testing import CliRunner
 
-from stackwright.cli import cluster as cli_cluster
+from stackwright.cli import connection as cli_connection
 from stackwright.cli.app import app
 from stackwright.core.kubernetes.versions import OLDEST_TEXT
 from stackwright.local.cluster import bringup
@@ -33,7 +33,7 @@ DAMAGED = ["", "{", "[]", "3", '{"nodes": 0}', '{"nodes": 21}', '{"nodes": "3"}'
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LocalCluster:
     monkeypatch.setenv("STACKWRIGHT_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("STACKWRIGHT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(cli_cluster, "is_stopped", lambda: True)
+    monkeypatch.setattr(cli_connection, "is_stopped", lambda: True)
     made = LocalCluster(tmp_path / "state", tmp_path / "cache", tmp_path / "run")
     monkeypatch.setattr(LocalCluster, "discover", classmethod(lambda cls, environ=None: made))
     return made
@@ -82,7 +82,7 @@ class Api:
 def running(three: Context, monkeypatch: pytest.MonkeyPatch) -> Api:
     fake = Api(0)
     monkeypatch.setattr(api, "of", lambda cluster: fake)
-    monkeypatch.setattr(cli_cluster, "is_stopped", lambda: False)
+    monkeypatch.setattr(cli_connection, "is_stopped", lambda: False)
     monkeypatch.setattr(nodes, "unready", lambda ctx, node: None)
     monkeypatch.setattr(services, "ensure", lambda cluster, *wanted: None)
     monkeypatch.setattr(removal, "remove_node", lambda cluster, node: fake.deleted.append(node.name))

@@ -1,5 +1,6 @@
 import re
 import shutil
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -108,6 +109,23 @@ def test_a_wait_for_another_build_of_a_tool_ends_with_the_built_tool(tmp_path: P
         list(pool.map(lambda _: tools.build(cluster, tool, go, quiet), range(2)))
     assert len(calls.read_text().splitlines()) == 1
     assert tools.binary("etcd", cluster).exists()
+
+
+def test_a_build_that_failed_for_another_one_is_repeated_only_if_wanted(tmp_path: Path) -> None:
+    """After Ctrl-C, an image must not begin to build a tool of which another thread was the builder."""
+    cluster = LocalCluster(tmp_path / "s", tmp_path / "c")
+    go, calls, waits = tmp_path / "go", tmp_path / "calls", threading.Event()
+    go.write_text(f"#!/bin/sh\necho build >> {calls}\n")
+    go.chmod(0o755)
+    with ThreadPoolExecutor(1) as pool:
+        with tools._exclusive(cluster, tools.HELM.module, quiet):
+            image = pool.submit(tools.build, cluster, tools.HELM, go, lambda text: waits.set(), again=False)
+            assert waits.wait(10)
+        with pytest.raises(LocalError, match=r"^helm was not built$"):
+            image.result()
+    assert not calls.exists()
+    tools.build(cluster, tools.HELM, go, quiet, again=False)
+    assert calls.read_text() == "build\n"
 
 
 def test_only_named_and_missing_tools_are_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """Neutron's declaration: what reaches which chart for the two back ends, and names that do not fit each other."""
 
+import json
 from typing import Any
 
 import pytest
@@ -9,6 +10,9 @@ from stackwright.api.services.kinds import ServiceSpec
 from stackwright.services.context import Context, NodeRef
 from stackwright.services.neutron import SERVICE, ovn
 from stackwright.services.neutron.features import NeutronSettings
+from stackwright.services.values import merged_values
+from stackwright.services.voters import voters_by
+from support.paths import ROOT
 
 EXTERNAL = {"physnet": "physnet1", "bridge": "br-ex", "interface": "ext0", "network_types": ["flat"]}
 SUBNET = {
@@ -98,19 +102,51 @@ def test_names_that_do_not_fit(settings: dict[str, Any], said: str) -> None:
         values(**settings)
 
 
-@pytest.mark.parametrize(
-    ("size", "counts", "expected"),
-    [("single", [], 1), ("tiny", [], 3), ("single", [3], 3), ("single", [3, 1], 1), ("single", ["three"], 1)],
-)
-def test_clients_know_all_members(size: str, counts: list[Any], expected: int) -> None:
-    levels = [
-        {"source": f"level {number}", "values": {"ovn": {"pod": {"replicas": {"ovsdb": count}}}}}
-        for number, count in enumerate(counts)
-    ]
+def of_ovn(size: str, *overrides: Any) -> Context:
+    """The context of Neutron with OVN, with these values of its chart ovn."""
+    levels = [{"source": f"level {number}", "values": {"ovn": each}} for number, each in enumerate(overrides)]
     spec = ServiceSpec.model_validate({"size": size, "overrides": levels})
-    settings = NeutronSettings.model_validate({"backend": "ml2/ovn"})
-    found = ovn.hosts(Context("neutron", "openstack", spec, {}, settings))
-    assert found == [f"ovn-ovsdb-{member}.openstack.svc.cluster.local" for member in range(expected)]
+    return Context("neutron", "openstack", spec, {}, NeutronSettings.model_validate({"backend": "ml2/ovn"}))
+
+
+def members(count: Any) -> dict[str, Any]:
+    return {"pod": {"replicas": {"ovsdb": count}}}
+
+
+@pytest.mark.parametrize(
+    ("size", "overrides", "expected"),
+    [
+        ("single", [], 1),
+        ("tiny", [], 3),
+        ("single", [members(3)], 3),
+        ("single", [members(3.0)], 3),
+        ("single", [members(3), members(1)], 1),
+        ("tiny", [members(None)], 1),  # the default of the chart
+        ("tiny", [{"pod": {"replicas": None}}], 1),
+        ("tiny", [{"pod": None}, members(3)], 3),
+        ("tiny", [{"volume": {"size": "2Gi"}}], 3),
+    ],
+)
+def test_clients_know_all_members(size: str, overrides: list[Any], expected: int) -> None:
+    context = of_ovn(size, *overrides)
+    assert ovn.hosts(context) == [f"ovn-ovsdb-{member}.openstack.svc.cluster.local" for member in range(expected)]
+    assert voters_by("ovn", merged_values(SERVICE, context, ovn.CHART)) == expected
+
+
+@pytest.mark.parametrize("count", [10**9, "three", -1, 2.5])
+def test_a_number_that_the_schema_rejects_costs_nothing(count: Any) -> None:
+    """The operator computes the names of certificates without the schema."""
+    assert len(ovn.hosts(of_ovn("tiny", members(count)))) <= ovn.MOST
+
+
+def test_the_limit_is_that_of_the_schema() -> None:
+    schema = json.loads((ROOT / "charts/ovn/values.schema.json").read_text())
+    replicas = schema["properties"]["pod"]["properties"]["replicas"]["properties"]["ovsdb"]
+    assert max(replicas["enum"]) == ovn.MOST
+
+
+def test_without_members_clients_wait_for_the_first() -> None:
+    assert ovn.hosts(of_ovn("tiny", members(0))) == ["ovn-ovsdb-0.openstack.svc.cluster.local"]
 
 
 @pytest.mark.parametrize(("backend", "expected"), [("ml2/ovn", ["ovn-tls"]), ("ml2", [])])

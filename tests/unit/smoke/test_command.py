@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from stackwright.cli import access as cli_access
-from stackwright.cli import cluster as cli_cluster
+from stackwright.cli import connection as cli_connection
 from stackwright.cli.app import app
 from stackwright.cli.use import smoke
 from stackwright.core.openstack.access import Access
@@ -32,7 +32,7 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> World:
     monkeypatch.setattr(smoke, "_stage", lambda access, folder: stage(made, folder))
     monkeypatch.setattr(cli_access, "read_access", nobody)
     (tmp_path / "kubeconfig").write_text("{}")
-    monkeypatch.setattr(cli_cluster, "connected", lambda given: _Connected())
+    monkeypatch.setattr(cli_connection, "connected", lambda given: _Connected())
     return made
 
 
@@ -118,7 +118,7 @@ def test_an_authority_that_is_no_certificate_is_told(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(cli_access, "read_access", access)
     (tmp_path / "kubeconfig").write_text("{}")
-    monkeypatch.setattr(cli_cluster, "connected", lambda given: _Connected())
+    monkeypatch.setattr(cli_connection, "connected", lambda given: _Connected())
     result = called()
     assert result.exit_code == 1
     assert result.stderr == "ca.crt of Secret openstack-public-tls is not a certificate in PEM format\n"

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from stackwright.adapters.openstack.chassis import CONTROLLER, delete_half_deleted, port_uses
+from stackwright.adapters.openstack.moves import move_networks, move_routers
 from stackwright.adapters.openstack.transport.client import connect, demand, message_of, sdk_errors
+from stackwright.adapters.openstack.transport.deadline import check_time, late
 from stackwright.adapters.openstack.transport.shapes import answering
-from stackwright.adapters.threads import LibraryFailed, Workers, left
+from stackwright.adapters.threads import LibraryFailed, Workers
 from stackwright.core.errors import TransientError
-from stackwright.core.openstack.agents import REPORTS, registered, some
+from stackwright.core.openstack.agents import REPORTS, registered
 from stackwright.core.openstack.clouds import LONGEST
 from stackwright.core.openstack.inventory import CONFIRM
 from stackwright.core.plan import DeleteAgents
@@ -33,8 +34,6 @@ ENDED = ("confirmed", "reverted", "error", "failed", "completed", "cancelled", "
 RECEIVED = 64 << 20  # bytes of all responses of a call
 # Those of an agent that are read: the others are most of a list, which is not paged, while a response is bounded.
 FIELDS = ["id", "binary", "host", "alive", "admin_state_up"]
-PAGE = 500  # of a response, which is bounded. Neutron has no pages of what an agent hosts: it ignores `limit` there.
-UNHOSTED = 5000  # routers without an agent that one call schedules; they are in memory
 L3_AGENT, DHCP_AGENT = "neutron-l3-agent", "neutron-dhcp-agent"
 
 
@@ -56,7 +55,7 @@ class CloudAgents:
         try:
             return await self._workers.call(action.look.key[0], LONGEST, what, RECEIVED)
         except TimeoutError:
-            raise _late() from None
+            raise late() from None
 
 
 def _forget(action: DeleteAgents, admin: Mapping[str, str]) -> dict[str, str]:
@@ -65,7 +64,7 @@ def _forget(action: DeleteAgents, admin: Mapping[str, str]) -> dict[str, str]:
     errors = {}
     for name in action.agents:
         try:
-            _check_time()
+            check_time()
             with answering():
                 APIS[action.look.service].forget(cloud, name, action.look.holders)
         except failures as error:  # the other agents do not wait
@@ -128,6 +127,8 @@ def network_uses(cloud: Connection, names: Collection[str]) -> Iterator[Use]:
                 what, hosted, _ = HOSTED[agent.binary]
                 for each in hosted(cloud.network, agent):
                     yield name, f"{what} {each.name or each.id}, because no other {agent.binary} is up"
+            if agent.binary == CONTROLLER:
+                yield from ((name, what) for what in port_uses(cloud.network, str(agent.host)))
 
 
 def forget_network_agent(cloud: Connection, name: str, leaving: Collection[str] = ()) -> None:
@@ -140,6 +141,8 @@ def forget_network_agent(cloud: Connection, name: str, leaving: Collection[str] 
             others = _others(cloud, agent)
             move(cloud.network, agent, others, _successors(others, leaving))
         cloud.network.delete_agent(agent)
+    if name.startswith(f"{CONTROLLER}@"):
+        delete_half_deleted(cloud.network)
 
 
 def _agents(cloud: Connection, name: str) -> list[Any]:
@@ -163,118 +166,10 @@ def _successors(agents: list[Any], leaving: Collection[str]) -> list[Any]:
     return [each for each in stay if each.is_alive and each.is_admin_state_up]
 
 
-def _move_routers(network: Any, agent: Any, others: list[Any], successors: list[Any]) -> None:
-    """Move all routers to successors of their agent, each to the one with the fewest.
-
-    Neutron requires that a router is removed from its agent before it is added to another, unless it is an HA router. A
-    crash in between leaves it without an agent, so all routers without an agent are scheduled.
-    """
-    own = {router.id: router for router in network.agent_hosted_routers(agent)}
-    if not successors:
-        _refuse_to_strand(own, "routers")
-        return
-    hosted = {each.id: {router.id for router in network.agent_hosted_routers(each)} for each in others}
-    known = own.keys() | set[str]().union(*hosted.values())
-    every = network.routers(limit=PAGE, fields=["id", "name", "ha", "distributed"])
-    unhosted = (each for each in every if not each.is_distributed and each.id not in known)
-    without = list(islice(unhosted, UNHOSTED + 1))
-    if len(without) > UNHOSTED:
-        raise TransientError(f"more than {UNHOSTED} routers have no agent")
-
-    def add(router: Any) -> None:
-        if chosen := _fewest(successors, hosted, router.id):
-            _send(network.post, f"/agents/{chosen.id}/l3-routers", json={"router_id": router.id})
-            hosted[chosen.id].add(router.id)
-
-    def remove(router: Any) -> None:
-        _send(network.delete, f"/agents/{agent.id}/l3-routers/{router.id}")
-
-    def move(router: Any) -> None:
-        if router.is_ha:
-            add(router)
-            remove(router)
-            return
-        remove(router)
-        try:
-            add(router)
-        except Exception:  # restore it on its agent, which may return: no other agent would serve it
-            with suppress(*sdk_errors()):
-                _send(network.post, f"/agents/{agent.id}/l3-routers", json={"router_id": router.id})
-            raise
-
-    _each("router", [*own.values(), *without], lambda router: move(router) if router.id in own else add(router))
-
-
-def _move_networks(network: Any, agent: Any, others: list[Any], successors: list[Any]) -> None:
-    """Move all networks to successors of their agent that do not have them, each to the one with the fewest.
-
-    When a network is removed from its agent, Neutron reserves the port of the DHCP server for the next agent. When the
-    agent is deleted, Neutron does not.
-    """
-    own = list(network.dhcp_agent_hosting_networks(agent))
-    if not successors:
-        _refuse_to_strand(own, "networks")
-    hosted = {each.id: {found.id for found in network.dhcp_agent_hosting_networks(each)} for each in successors}
-
-    def move(moved: Any) -> None:
-        if chosen := _fewest(successors, hosted, moved.id):
-            _send(network.post, f"/agents/{chosen.id}/dhcp-networks", json={"network_id": moved.id})
-            hosted[chosen.id].add(moved.id)
-        _send(network.delete, f"/agents/{agent.id}/dhcp-networks/{moved.id}")
-
-    _each("network", own, move)
-
-
-def _fewest(successors: Iterable[Any], hosted: Mapping[str, Collection[str]], moved: str) -> Any | None:
-    """The agent with the fewest resources among those that do not host this one; None if all do."""
-    free = [each for each in successors if moved not in hosted[each.id]]
-    return min(free, key=lambda each: len(hosted[each.id]), default=None)
-
-
-def _refuse_to_strand(hosted: Collection[Any], what: str) -> None:
-    if hosted:
-        raise TransientError(f"no other agent can take over {len(hosted)} {what}")
-
-
-def _each(what: str, things: Iterable[Any], move: Callable[[Any], None]) -> None:
-    """Move each resource separately until the deadline, and continue after a refusal.
-
-    Raises TransientError with the refused resources, and at once the error of a Neutron that does not respond.
-    """
-    from openstack.exceptions import SDKException
-
-    refused: dict[str, str] = {}
-    for thing in sorted(things, key=lambda each: str(each.id)):
-        _check_time()
-        try:
-            move(thing)
-        except SDKException as error:
-            refused[f"{what} {thing.name or thing.id}"] = message_of(error)
-    if refused:
-        (_, cause), *_ = refused.items()
-        raise TransientError(f"Neutron refuses to move {', '.join(some(list(refused)))}: {cause}")
-
-
-def _send(method: Callable[..., Any], path: str, **body: Any) -> None:
-    """Send a request and raise its error, which the SDK's own methods for these requests ignore."""
-    from openstack.exceptions import raise_from_response
-
-    raise_from_response(method(path, **body))
-
-
-def _check_time() -> None:
-    if left() <= 0:
-        raise _late()
-
-
-def _late() -> TransientError:
-    return TransientError(f"it takes longer than {LONGEST:.0f} s and will be continued")
-
-
 Move = Callable[[Any, Any, list[Any], list[Any]], None]
 HOSTED: Mapping[str, tuple[str, Callable[[Any, Any], Iterable[Any]], Move]] = {
-    L3_AGENT: ("router", lambda network, agent: network.agent_hosted_routers(agent), _move_routers),
-    DHCP_AGENT: ("network", lambda network, agent: network.dhcp_agent_hosting_networks(agent), _move_networks),
+    L3_AGENT: ("router", lambda network, agent: network.agent_hosted_routers(agent), move_routers),
+    DHCP_AGENT: ("network", lambda network, agent: network.dhcp_agent_hosting_networks(agent), move_networks),
 }
 """Program → what its agents host, how that is listed, and how it is moved to others."""
 

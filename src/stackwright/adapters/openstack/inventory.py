@@ -10,8 +10,8 @@ import tempfile
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack.agents import APIS, PAGE
-from stackwright.adapters.openstack.transport.client import connect, demand, message_of, sdk_errors
+from stackwright.adapters.openstack.agents import APIS
+from stackwright.adapters.openstack.transport.client import PAGE, connect, demand, message_of, sdk_errors
 from stackwright.adapters.openstack.transport.shapes import answering
 from stackwright.adapters.threads import LibraryFailed, Workers
 from stackwright.core.errors import TransientError

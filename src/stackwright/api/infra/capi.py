@@ -28,7 +28,7 @@ from stackwright.api.meta import Column, Resource, Status
 from stackwright.api.rules import Change, Rule, Ruled
 
 GROUP = "infrastructure.cluster.x-k8s.io"
-CATEGORIES = ("cluster-api",)
+CATEGORIES = ("cluster-api", "stackwright")
 READY = Column("Ready", '.status.conditions[?(@.type=="Ready")].status')
 MESSAGE = Column("Message", '.status.conditions[?(@.type=="Ready")].message')
 AGE = Column("Age", ".metadata.creationTimestamp", "date")

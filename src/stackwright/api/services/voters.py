@@ -13,6 +13,11 @@ from stackwright.api.rules import Change, at
 DEFAULT = 1  # default of the charts, and of size single; every other size has three
 
 
+def count_of(value: Any) -> int | None:
+    """The number of voting servers that a value of a chart sets; None for one that its schema rejects."""
+    return int(value) if isinstance(value, int) or (isinstance(value, float) and value.is_integer()) else None
+
+
 def voter_error(old: int, new: int) -> str:
     """The error if the number of voting servers is less than the previous one; otherwise empty."""
     if new >= old or old <= DEFAULT:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stackwright.cli import common
-from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, OnlyNamespaceOption
+from stackwright.cli.connection import NAMESPACE, KubeconfigOption, OnlyNamespaceOption
 from stackwright.cli.output import Format, FormatOption
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def plan(
 
       stackwright plan --delete cloud
     """
-    from stackwright.cli.cluster import fail, run
+    from stackwright.cli.connection import fail, run
     from stackwright.cli.manifests.load import BadManifest, load_all
     from stackwright.cli.output import show
     from stackwright.cli.ui.steps import lines
@@ -89,7 +89,7 @@ def _text(found: list[Entry], stuck: dict[str, Cause], lines: list[str]) -> list
 async def _work(
     manifests: list[Manifest], namespace: str, delete: str | None, kubeconfig: Path | None
 ) -> tuple[list[Entry], dict[str, Cause]]:
-    from stackwright.cli.cluster import connected
+    from stackwright.cli.connection import connected
     from stackwright.cli.foresee import foresee
     from stackwright.cli.manifests.checks import check_reads
     from stackwright.cli.manifests.namespaces import ordered

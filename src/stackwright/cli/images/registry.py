@@ -41,6 +41,8 @@ def push(
     What the registry has is not sent again: a second push sends nothing, and an interrupted one continues. The
     credentials are those of `podman login` or `docker login`. By default all images are pushed that nodes need.
 
+    Building missing images needs root, buildah and mmdebstrap.
+
     Each image has its bill of materials (CycloneDX) as an artifact that refers to it. The charts of the operator and
     of the volume provisioner are pushed to PREFIX/charts, for Helm; their values name the images of this registry.
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stackwright.cli import completion
-from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
 from stackwright.cli.common import TimeoutOption, say
+from stackwright.cli.connection import NAMESPACE, KubeconfigOption, NamespaceOption
 from stackwright.core.settings import OPERATOR_NAMESPACE
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def restart(
 
       stackwright restart nova-scheduler --no-wait
     """
-    from stackwright.cli.cluster import connected, run
+    from stackwright.cli.connection import connected, run
 
     async def work() -> None:
         space = OPERATOR_NAMESPACE if what == "operator" else namespace
@@ -67,7 +67,7 @@ async def find_workloads(reader: Reader, what: str, namespace: str) -> list[tupl
     """Deployments, StatefulSets, DaemonSets by service, program, part or name. Raises CliError with the valid names."""
     from stackwright.api.kinds import WORKLOADS
     from stackwright.api.wording import meant
-    from stackwright.cli.cluster import CliError
+    from stackwright.cli.connection import CliError
     from stackwright.cli.pods import applications, full
     from stackwright.core.objects import label
 
@@ -102,7 +102,7 @@ def _by_hand(obj: Object) -> bool:
 
 
 async def _follow(cluster: Cluster, found: list[tuple[Kind, Object]], timeout: float) -> None:
-    from stackwright.cli.cluster import CliError
+    from stackwright.cli.connection import CliError
     from stackwright.core.errors import TransientError
 
     started = time.monotonic()

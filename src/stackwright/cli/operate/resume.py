@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
+from stackwright.cli.connection import NAMESPACE, KubeconfigOption, NamespaceOption
 from stackwright.cli.pausing import WhatArgument, change
 
 

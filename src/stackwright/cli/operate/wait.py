@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stackwright.cli import common, completion, object_names
-from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
 from stackwright.cli.common import TimeoutOption, nothing
+from stackwright.cli.connection import NAMESPACE, KubeconfigOption, NamespaceOption
 from stackwright.cli.follow import Goal, Patience, first, follow
 from stackwright.cli.output import Data
 
@@ -54,7 +54,7 @@ def wait(
 
       stackwright wait -o json
     """
-    from stackwright.cli.cluster import connected, run
+    from stackwright.cli.connection import connected, run
 
     async def work() -> None:
         kinds, asked_name = object_names.parse(name, "wait for")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stackwright.cli import common, completion
-from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
+from stackwright.cli.connection import NAMESPACE, KubeconfigOption, NamespaceOption
 from stackwright.cli.pods import OPERATOR, Stream, containers_of, find_pods, streams_of
 from stackwright.core.settings import OPERATOR_NAMESPACE
 
@@ -100,7 +100,7 @@ def logs(
 
       stackwright logs mariadb-server-0 --container mariadb
     """
-    from stackwright.cli.cluster import run
+    from stackwright.cli.connection import run
 
     if follow and previous:
         raise typer.BadParameter(
@@ -120,7 +120,7 @@ def logs(
 
 
 async def _work(what: str, namespace: str, choice: Choice, given: Path | None) -> None:
-    from stackwright.cli.cluster import CliError, connected
+    from stackwright.cli.connection import CliError, connected
 
     space = OPERATOR_NAMESPACE if what == OPERATOR else namespace
     async with connected(given) as cluster:

@@ -23,7 +23,7 @@ import typer
 
 from stackwright.cli import common
 from stackwright.cli.access import replace
-from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
+from stackwright.cli.connection import NAMESPACE, KubeconfigOption, NamespaceOption
 from stackwright.core.settings import OPERATOR_NAMESPACE
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def report(
 
       stackwright report --file /tmp/cloud.tar.gz -n openstack
     """
-    from stackwright.cli.cluster import connected, fail, run
+    from stackwright.cli.connection import connected, fail, run
 
     async def work() -> Report:
         async with connected(kubeconfig) as cluster:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stackwright.cli import common, completion
-from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
+from stackwright.cli.connection import NAMESPACE, KubeconfigOption, NamespaceOption
 from stackwright.cli.output import Format, FormatOption
 from stackwright.core.settings import OPERATOR_NAMESPACE
 
@@ -63,7 +63,7 @@ def status(
 
       stackwright status -o json
     """
-    from stackwright.cli.cluster import run
+    from stackwright.cli.connection import run
     from stackwright.cli.output import show
 
     question = Question(name, namespace, kubeconfig, everything)
@@ -131,7 +131,7 @@ def _local_lines(state: dict[str, Any]) -> list[str]:
 
 
 async def _once(question: Question, *, local: bool) -> Answer:
-    from stackwright.cli.cluster import connected, is_local, kubeconfig
+    from stackwright.cli.connection import connected, is_local, kubeconfig
 
     async with connected(question.kubeconfig) as cluster:
         theirs = is_local(kubeconfig(question.kubeconfig)) if local else False
@@ -148,7 +148,7 @@ def _local_state() -> dict[str, Any] | None:
 
 async def _answer(cluster: KubernetesCluster, question: Question, *, live: bool) -> Answer:
     from stackwright.api.kinds import DEPLOYMENT, POD
-    from stackwright.cli.cluster import CliError
+    from stackwright.cli.connection import CliError
     from stackwright.cli.ui.public import read_live
     from stackwright.cli.ui.resource_tree import World, read, trees, workload
 
@@ -178,7 +178,7 @@ def _hint(namespace: str, found: list[Node], operators: list[Object]) -> str:
 
 
 async def _watch(question: Question, shown: list[bool]) -> None:
-    from stackwright.cli.cluster import connected
+    from stackwright.cli.connection import connected
 
     async with connected(question.kubeconfig) as cluster:
         draw, end = _live() if sys.stdout.isatty() else (_changed_lines(), lambda: None)

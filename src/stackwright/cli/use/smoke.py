@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stackwright.cli import common
-from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
 from stackwright.cli.common import say
+from stackwright.cli.connection import NAMESPACE, KubeconfigOption, NamespaceOption
 
 if TYPE_CHECKING:
     from stackwright.core.openstack.access import Access
@@ -60,7 +60,7 @@ def smoke(
       stackwright smoke --junit smoke.xml -o json
     """
     from stackwright.cli.access import read_access
-    from stackwright.cli.cluster import connected, fail, run
+    from stackwright.cli.connection import connected, fail, run
     from stackwright.cli.ui.errors import explained
     from stackwright.smoke.checks import chosen
     from stackwright.smoke.ports import Failed

@@ -15,14 +15,14 @@ from stackwright.controllers.cloud.selection import Wanted
 from stackwright.core.objects import DIGEST, annotation, is_deleting
 from stackwright.core.plan import Object
 from stackwright.services.declaration import Service
-from stackwright.services.voters import field_of, override_errors
+from stackwright.services.voters import override_errors
 
 
 def level_errors(declared: Service, old: Object, new: Object) -> Iterator[str]:
     """Errors of the override levels; empty for objects that are invalid for other reasons."""
     for spec, index, chart, problem in override_errors(declared, old, new):
         level = Level.parse(spec.overrides[index].source)
-        yield f"{level.value_path(declared.service, chart.name, field_of(chart))}: {problem}"
+        yield f"{level.value_path(declared.service, chart.name, chart.voters_field)}: {problem}"
 
 
 def update_voter_errors(seen: Observed, wanted: Iterable[tuple[Wanted, Object]]) -> list[str]:

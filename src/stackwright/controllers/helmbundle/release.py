@@ -45,7 +45,6 @@ from stackwright.core.objects import CLOUD, controller_of, label
 from stackwright.core.plan import HelmUpgrade, Object
 from stackwright.core.ports import Release
 from stackwright.services.registry import VOTING
-from stackwright.services.voters import field_of
 
 OWNER_UNSEEN = 5.0
 # Step in which the waited time is written to the status (seconds).
@@ -123,7 +122,7 @@ def _release_voter_error(seen: Observed, wanted: Object) -> str:
     if not (problem := voter_error(voters_now(seen, wanted), voters_wanted(wanted))):
         return ""
     index = seen.obj["spec"]["releases"].index(wanted)
-    return f"spec.releases[{index}].values.{field_of(chart)}: {problem}"
+    return f"spec.releases[{index}].values.{chart.voters_field}: {problem}"
 
 
 def _lacking(seen: Observed, wanted: Object) -> Condition | None:

@@ -38,7 +38,6 @@ from stackwright.core.kubernetes.nodes import are, named
 from stackwright.core.plan import HelmRollback, Object
 from stackwright.core.ports import Release
 from stackwright.services.registry import VOTING
-from stackwright.services.voters import field_of
 
 ROLLING, ROLLED = "rolling back", "rolled back"
 UNKNOWN = "Release was not ready in time"  # the cause if the installed CRDs lack the field for it
@@ -141,7 +140,7 @@ def too_late(seen: Observed, wanted: Object, record: Release, message: str, stoo
     manifest = seen.installed(name, ready)
     # Without a recorded number of voters, assume the default.
     error = voter_error(voters_wanted(wanted), int(before.get("readyVoters") or DEFAULT)) if ready else ""
-    why = f"{field_of(VOTING[wanted['chart']])}: {error}" if error else "" if manifest else unknown(ready)
+    why = f"{VOTING[wanted['chart']].voters_field}: {error}" if error else "" if manifest else unknown(ready)
     if ready and why:
         message = f"{message}; not rolled back to revision {ready}: {why}"
     if why or not ready:

@@ -54,7 +54,7 @@ from stackwright.core.secrets import renewal
 from stackwright.core.secrets.fernet import ROTATED
 from stackwright.core.secrets.writes import RotateKeys
 from stackwright.services.context import CLOUD_AUTHORITY, Context
-from stackwright.services.voters import field_of, level, release_errors
+from stackwright.services.voters import level, release_errors
 
 RELEASE = "Release"
 POLL = 5.0  # seconds, while a Secret is missing
@@ -227,7 +227,7 @@ def _bundle_voter_error(seen: Observed, context: Context, desired: Object) -> st
     for _, chart, problem in release_errors(current, desired["spec"]["releases"]):
         index = level(context.spec, chart)
         source = "" if index is None else f"{context.spec.overrides[index].source}, "
-        return f"{source}chart {chart.name}: {field_of(chart)}: {problem}"
+        return f"{source}chart {chart.name}: {chart.voters_field}: {problem}"
     return ""
 
 

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from types import ModuleType
 
 from stackwright.local.commands import Report
-from stackwright.local.steps import images, packages, preflight, tools
+from stackwright.local.steps import builds, packages, preflight, tools
 from stackwright.local.steps.context import Context
 from stackwright.local.steps.kubernetes import api, certificates, control_plane, dns, host_setup, nodes, runtimes
 from stackwright.local.steps.openstack import cloud, demo, hosts, operator, token, volumes
@@ -18,8 +18,7 @@ from stackwright.local.steps.openstack import cloud, demo, hosts, operator, toke
 MACHINE: tuple[ModuleType, ...] = (
     preflight,
     packages,
-    tools,
-    images,
+    builds,
     certificates,
     host_setup,
     control_plane,

@@ -97,11 +97,14 @@ def stage(context: Path, target: Path, sources: dict[str, Source]) -> None:
 
 
 def stage_tool(name: str, context: Path, cluster: LocalCluster) -> None:
-    """Copy a binary of a tool into the context; build the tool if necessary."""
+    """Copy a binary of a tool into the context; build the tool if necessary.
+
+    After Ctrl-C, the step that builds all tools may have ended: its build is not repeated here.
+    """
     binary = tools.binary(name, cluster)
     if not binary.exists():
         module = next(tool for tool in tools.TOOLS if name in tool.names())
-        tools.build(cluster, module, tools.find_go(cluster), quiet)
+        tools.build(cluster, module, tools.find_go(cluster), quiet, again=False)
     (context / "bin").mkdir(exist_ok=True)
     shutil.copy(binary, context / "bin" / name)
 

@@ -5,13 +5,7 @@ from __future__ import annotations
 from stackwright.local.commands import LocalError, Report
 from stackwright.local.steps.context import Context
 
-TITLE = "Build images"
 NEEDED = ("pause", "coredns")
-
-
-def done(ctx: Context) -> bool:
-    """Never: later steps need the list of images, which is cheap to get if nothing changed."""
-    return False
 
 
 def run(ctx: Context, report: Report) -> None:

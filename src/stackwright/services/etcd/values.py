@@ -13,9 +13,12 @@ TLS = "etcd-tls"
 
 
 def tooz_url(context: Context, folder: str) -> str:
-    """The URL of the locks in Tooz's format; `folder` contains the service's client certificate."""
+    """The URL of the locks in Tooz's format; `folder` contains the service's client certificate.
+
+    Locks outlast several requests to a member that lost its node; by default, one request takes as long as they last.
+    """
     options = f"api_version=v3&ca_cert={folder}/ca.crt&cert_cert={folder}/tls.crt&cert_key={folder}/tls.key"
-    return f"etcd3+https://{context.host(API)}:{PORT}?{options}"
+    return f"etcd3+https://{context.host(API)}:{PORT}?{options}&timeout=8&lock_timeout=60&membership_timeout=30"
 
 
 def chart_values(context: Context) -> Values:

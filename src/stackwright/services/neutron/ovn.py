@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from stackwright.api.rules import at
+from stackwright.api.rules import at, sets
+from stackwright.api.services.voters import DEFAULT, count_of
 from stackwright.services.context import CONTROL_PLANE, GATEWAY, OPENVSWITCH, Context, Values, placed
 from stackwright.services.declaration import Certificate, Chart, Listener, NodeAgent
 from stackwright.services.neutron.features import NeutronSettings
@@ -11,6 +12,7 @@ from stackwright.services.sizes import VOTERS
 
 CHART_NAME = "ovn"
 DATABASES = "ovn-ovsdb"
+MOST = 3  # members: the maximum of the chart's schema, for values that are not validated yet
 PORTS = {"nb": 6641, "sb": 6642}  # of the northbound and the southbound database
 RAFT = (6643, 6644)
 TLS = "ovn-tls"
@@ -24,11 +26,11 @@ def is_ovn(settings: NeutronSettings) -> bool:
 
 def hosts(context: Context) -> list[str]:
     """The members of the databases, whose number an override may raise."""
-    members = VOTERS[context.spec.size]
+    members, path = VOTERS[context.spec.size], f"{CHART_NAME}.{CHART.voters_field}"
     for override in context.spec.overrides:
-        count = at(override.values, f"{CHART_NAME}.pod.replicas.ovsdb")
-        members = count if isinstance(count, int) else members
-    return [context.host(f"{DATABASES}-{member}") for member in range(members)]
+        if sets(override.values, path):
+            members = count_of(at(override.values, path)) or DEFAULT
+    return [context.host(f"{DATABASES}-{member}") for member in range(min(members, MOST))]
 
 
 def options(context: Context, *databases: str) -> Values:
@@ -46,8 +48,9 @@ def certificates(context: Context) -> tuple[Certificate, ...]:
 
     Open vSwitch checks the issuer, and no names.
     """
-    names = (*hosts(context), f"*.{context.host(f'{DATABASES}-discovery')}")
-    return (Certificate(TLS, names=names),) if is_ovn(context.settings) else ()
+    if not is_ovn(context.settings):
+        return ()
+    return (Certificate(TLS, names=(*hosts(context), f"*.{context.host(f'{DATABASES}-discovery')}")),)
 
 
 def _ovn_values(context: Context) -> Values:

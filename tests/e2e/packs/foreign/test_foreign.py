@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from foreign import earlier
 from foreign.site import OPERATOR, PLACE, PROVISIONER, VERSION, Site, site
-from full import FullCloud
+from full import FULL, FullCloud
 from harness import ROOT, Cloud, eventually
 from traffic.pinger import Pinger
 
@@ -20,6 +20,7 @@ from stackwright.local.image.images import titles
 from stackwright.local.steps.openstack import demo
 
 SENT = {"POST", "PATCH", "PUT"}
+LABELS = ("openstack-control-plane", "openstack-compute-node", "openvswitch", "openstack-gateway")
 EARLIER = "0.0.1"  # version of the earlier chart in the registry, instead of the one in its files
 
 
@@ -38,11 +39,6 @@ def before(place: Site) -> set[str]:
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files of the earlier commit; of the current one in a shallow clone."""
     return earlier.tree(tmp_path_factory.mktemp("earlier")) or ROOT
-
-
-def demo_address(cloud: Cloud) -> str:
-    """The floating IP of the virtual machine."""
-    return str(json.loads(demo.marker(cloud.cluster).read_text())["address"])
 
 
 def operator_image(cloud: Cloud) -> str:
@@ -66,6 +62,17 @@ def test_the_operator_is_installed_from_its_chart_with_only_a_values_file(place:
     assert operator_image(place.cloud).startswith(f"{place.prefix}/operator:")
 
 
+def test_doctor_names_the_labels_that_the_guide_sets(place: Site) -> None:
+    """The local cluster labels its nodes; another one does not."""
+    check = ("doctor", "-f", FULL, "--images", place.prefix, "--nodes")
+    nodes = [node["metadata"]["name"] for node in place.cloud.get("nodes")["items"]]
+    place.cloud.kubectl("label", "node", *nodes, *(f"{name}-" for name in LABELS))
+    text = place.stackwright(*check, code=1)
+    assert all(name in text for name in LABELS)
+    place.cloud.kubectl("label", "node", *nodes, *(f"{name}=enabled" for name in LABELS))
+    print(place.stackwright(*check))
+
+
 def test_kubectl_apply_creates_a_cloud_whose_machine_answers(place: Site, tree: Path) -> None:
     place.create(tree)
 
@@ -83,13 +90,13 @@ def test_an_upgrade_of_the_operator_restarts_only_what_plan_names(place: Site, t
     if tree == ROOT:
         pytest.skip(f"The clone is shallow and lacks the commit {earlier.COMMIT}, whose operator would be upgraded")
     cloud = FullCloud("")
-    former, before, address = operator_image(cloud), pods(cloud), demo_address(cloud)
+    former, before, address = operator_image(cloud), pods(cloud), cloud.demo_address
     note, begin, text = cloud.stackwright("plan", "-o", "json", code=None).partition("{")
     assert "the operator has others" in note
     steps = json.loads(begin + text)["changes"]
     planned = {f"{step['kind'].lower()}/{step['name']}" for step in steps if step["verb"] == "restart"}
     with Pinger(address) as pinger:
-        place.helm("upgrade", OPERATOR, place.chart, "--version", VERSION, *place.login, *PLACE)
+        place.helm("upgrade", OPERATOR, place.chart, "--version", VERSION, *place.ca_option, *PLACE)
         eventually(lambda: "No changes" in cloud.stackwright("plan", code=None), limit=600, pause=5)
         cloud.wait_ready()
     after = pods(cloud)
@@ -106,6 +113,14 @@ def test_an_upgrade_of_the_operator_restarts_only_what_plan_names(place: Site, t
     eventually(lambda: demo.greets(address), limit=60)
     words = ("diff", "--server-side", "--force-conflicts", "--filename", "-")
     assert cloud.kubectl(*words, stdin=cloud.stackwright("crds")) == "", "the kinds are those of this version"
+
+
+def test_the_commands_of_the_guide_accept_the_running_cloud(place: Site, tree: Path) -> None:
+    cloud, file = place.cloud, str(ROOT / FULL)
+    assert cloud.stackwright("apply", "-f", file, "--wait", "--yes", limit=660)
+    assert "No changes" in cloud.stackwright("plan", "-f", file)
+    print(place.stackwright("images", "verify", place.prefix, "-f", file))
+    print(cloud.stackwright("smoke", "--kubeconfig", str(cloud.cluster.kubeconfig), limit=400))
 
 
 def test_after_the_removal_nothing_is_left(place: Site, before: set[str]) -> None:

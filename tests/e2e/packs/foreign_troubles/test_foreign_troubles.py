@@ -49,7 +49,7 @@ def ready(cloud: Cloud, kind: str, name: str, namespace: str) -> tuple[str, str]
 
 
 def test_helm_refuses_an_old_kubernetes(place: Site) -> None:
-    words = ("template", OPERATOR, place.chart, "--version", VERSION, *place.login, "--kube-version=1.31.9")
+    words = ("template", OPERATOR, place.chart, "--version", VERSION, *place.ca_option, "--kube-version=1.31.9")
     assert "chart requires kubeVersion: >=1.32.0" in place.helm(*words, code=1)
 
 
@@ -60,7 +60,7 @@ def test_doctor_names_why_the_operator_is_not_pulled(place: Site) -> None:
     place.pull_secret(OPERATOR, WRONG)
     values = place.folder / "values.yaml"
     values.write_text(yaml.safe_dump({"images": {"pull_secrets": [{"name": "registry"}]}, "namespaces": [*MANAGED]}))
-    where = ("--version", VERSION, *place.login, "--namespace", OPERATOR, "--values", str(values))
+    where = ("--version", VERSION, *place.ca_option, "--namespace", OPERATOR, "--values", str(values))
     place.helm("install", OPERATOR, place.chart, *where)
 
     def told() -> bool:

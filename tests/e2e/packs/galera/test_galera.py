@@ -5,7 +5,9 @@ Needs root and the image of MariaDB, and neither Kubernetes nor a cloud. Each te
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -15,6 +17,9 @@ import pytest
 from galera import PASSWORD, Galera, Server
 from harness import eventually, run
 
+from support.images.dead_peers import patched
+
+NOTICED = 60.0  # seconds; about 30 are expected
 PATIENCE = 15.0  # seconds, many times the start of a server
 
 
@@ -74,6 +79,56 @@ def all_wait_for(galera: Galera, *unknown: int) -> None:
         assert not any(server.primary() for server in galera.servers)
         time.sleep(0.5)
     assert not [server.name for server in galera.servers if server.ran()]
+
+
+CLIENT = """\
+import sys, time
+import pymysql
+server = pymysql.connect(host=sys.argv[1], user="root", password=sys.argv[2])
+cursor = server.cursor()
+cursor.execute("SELECT 1")
+print("connected", flush=True)
+if sys.argv[3] == "later":
+    sys.stdin.readline()
+start = time.monotonic()
+try:
+    cursor.execute("SELECT SLEEP(600)")
+except pymysql.MySQLError as error:
+    print(f"{time.monotonic() - start:.0f} s: {error}")
+"""
+
+
+def client(near: Server, far: Server, when: str, libraries: Path | None = None) -> subprocess.Popen[str]:
+    """A client next to `near`, connected to `far`; it queries at once or `later`."""
+    env = {**os.environ, **({"PYTHONPATH": str(libraries)} if libraries else {})}
+    words = ("ip", "netns", "exec", near.net, sys.executable, "-c", CLIENT, far.address, PASSWORD, when)
+    made = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
+    assert made.stdout is not None and made.stdout.readline() == "connected\n"
+    return made
+
+
+def test_clients_notice_that_a_server_lost_its_network(galera: Galera, tmp_path: Path) -> None:
+    """The library as changed in the images, beside its original, whose clients would wait for fifteen minutes."""
+    far, near, _ = galera.servers
+    patched(tmp_path, "pymysql/connections.py")
+    waiting, asking = (client(near, far, when, tmp_path) for when in ("before", "later"))
+    theirs = client(near, far, "later")
+    try:
+        far.cut()
+        for each in (asking, theirs):
+            assert each.stdin is not None
+            each.stdin.write("\n")
+            each.stdin.flush()
+        for each in (waiting, asking):
+            out, _ = each.communicate(timeout=NOTICED)
+            print(out)
+            assert "Lost connection" in out
+        assert theirs.poll() is None
+    finally:
+        for each in (waiting, asking, theirs):
+            each.kill()
+        far.mend()
+    whole(galera)
 
 
 def one_is_behind(galera: Galera, number: int) -> None:

@@ -71,7 +71,7 @@ def test_an_existing_cluster_is_used_by_its_kubeconfig(cloud: Cloud, tmp_path: P
     run(tools.binary("helm"), "uninstall", "stackwright", "-n", "stackwright", "--kubeconfig", config)
     out = cloud.stackwright("up", "--kubeconfig", str(config), "--images", "stackwright.local", limit=300)
     assert "✓ Operator" in out
-    assert "Build images" not in out
+    assert "and images" not in out
     cloud.wait_ready()
     assert cloud.token()
 

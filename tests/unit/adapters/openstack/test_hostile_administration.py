@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from stackwright.adapters import threads
-from stackwright.adapters.openstack import agents, inventory
+from stackwright.adapters.openstack import agents, inventory, moves
 from stackwright.adapters.openstack.agents import CloudAgents
 from stackwright.adapters.openstack.inventory import CloudContents, gathered
 from stackwright.adapters.openstack.keystone import KeystoneIdentity
@@ -207,7 +207,7 @@ async def test_the_routers_of_a_large_cloud_are_listed_in_pages(
 async def test_endless_routers_without_an_agent_are_not_kept_in_memory(
     started: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(agents, "UNHOSTED", 700)
+    monkeypatch.setattr(moves, "UNHOSTED", 700)
     cloud = started(neutron(1 << 40))
     assert await forgotten(cloud, monkeypatch) == "more than 700 routers have no agent"
     assert len([path for path in cloud.asked if "/routers?" in path]) == 2

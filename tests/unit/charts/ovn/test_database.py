@@ -27,7 +27,6 @@ if [[ $(cat "$WORLD/tmp/nb.json") == *'"databases": {}'* ]]; then exec /bin/slee
 """
 TOOL = """#!/bin/bash
 case $1 in
-    schema-name) echo OVN_Northbound; exit ;;
     schema-version) cat "$WORLD/version"; exit ;;
     compare-versions) [[ $3 == "<" && $2 == 7.1.0 && $4 == 7.9.0 ]]; exit ;;
     db-sid) echo abcd0000-0000-4000-8000-000000000000; exit ;;

@@ -40,7 +40,7 @@ def conf(folder: Path, **options: str) -> Path:
 
 def test_name_becomes_an_address(ovn: ModuleType, tmp_path: Path, database: int) -> None:
     path = conf(tmp_path, ovn_nb_connection=f"tcp:localhost:{database}", ovn_sb_connection=f"ssl:127.0.0.1:{database}")
-    assert ovn.variables(path) == {
+    assert ovn.variables(ovn.options_of(path)) == {
         "OS_OVN__OVN_NB_CONNECTION": f"tcp:127.0.0.1:{database}",
         "OS_OVN__OVN_SB_CONNECTION": f"ssl:127.0.0.1:{database}",
     }
@@ -49,8 +49,8 @@ def test_name_becomes_an_address(ovn: ModuleType, tmp_path: Path, database: int)
 def test_without_ovn_nothing_is_set(ovn: ModuleType, tmp_path: Path) -> None:
     path = tmp_path / "ml2_conf.ini"
     path.write_text("[ml2]\nmechanism_drivers = openvswitch\n")
-    assert ovn.variables(path) == {}
-    assert ovn.variables(tmp_path / "missing") == {}
+    assert ovn.variables(ovn.options_of(path)) == {}
+    assert ovn.variables(ovn.options_of(tmp_path / "missing")) == {}
 
 
 def test_one_of_three_is_enough_if_all_have_addresses(
@@ -67,59 +67,9 @@ def test_one_of_three_is_enough_if_all_have_addresses(
     monkeypatch.setattr(socket, "getaddrinfo", late)
     monkeypatch.setattr(ovn.schema.time, "sleep", lambda seconds: None)
     remotes = f"tcp:127.0.0.1:1,tcp:127.0.0.1:{database},tcp:late:1"
-    found = ovn.variables(conf(tmp_path, ovn_nb_connection=remotes))
+    found = ovn.variables(ovn.options_of(conf(tmp_path, ovn_nb_connection=remotes)))
     assert found == {"OS_OVN__OVN_NB_CONNECTION": f"tcp:127.0.0.1:1,tcp:127.0.0.1:{database},tcp:127.0.0.1:1"}
     assert "late:1: Temporary failure in name resolution" in capsys.readouterr().err
-
-
-class Server:
-    """A database of Neutron."""
-
-    def __init__(self, networks: int) -> None:
-        self.networks = networks
-
-    def __enter__(self) -> Server:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def cursor(self) -> Server:
-        return self
-
-    def execute(self, statement: str) -> int:
-        assert statement == "SELECT 1 FROM networks LIMIT 1"
-        return self.networks
-
-
-@pytest.mark.parametrize(
-    ("networks", "response", "mode"),
-    [
-        (1, '[{"rows": []}]', "repair"),
-        (1, '[{"rows": [{"_uuid": ["uuid", "u"]}]}]', ""),
-        (0, '[{"rows": []}]', ""),
-        (1, "", ""),
-    ],
-    ids=["lost", "there", "new cloud", "no response"],
-)
-def test_networks_are_restored_only_if_the_database_lost_all(
-    ovn: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, networks: int, response: str, mode: str
-) -> None:
-    """In that mode the worker deletes ports that users create while it starts."""
-    client = tmp_path / "ovsdb-client"
-    client.write_text(f"#!/bin/sh\necho \"$@\" >'{tmp_path}/asked'\ntest -n '{response}' && echo '{response}'\n")
-    client.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    monkeypatch.setattr(ovn.schema, "connect", lambda url: Server(networks))
-    files = {"private_key": "k", "certificate": "c", "ca_cert": "a"}
-    path = conf(
-        tmp_path, ovn_nb_connection="ssl:a:1,ssl:b:1", **{f"ovn_nb_{name}": file for name, file in files.items()}
-    )
-    assert ovn.repair(path, "mysql://…") == ({"OS_OVN__NEUTRON_SYNC_MODE": mode} if mode else {})
-    if networks:
-        told = (tmp_path / "asked").read_text()
-        assert told.startswith("--private-key=k --certificate=c --ca-cert=a --timeout=60 query ssl:a:1,ssl:b:1 [")
-    assert ovn.repair(tmp_path / "none", "mysql://…") == {}
 
 
 def test_it_waits_and_names_the_cause(
@@ -136,7 +86,7 @@ def test_it_waits_and_names_the_cause(
 
     monkeypatch.setattr(ovn.schema.time, "sleep", sleep)
     path = conf(tmp_path, ovn_sb_connection=f"tcp:127.0.0.1:{port}")
-    assert ovn.variables(path) == {"OS_OVN__OVN_SB_CONNECTION": f"tcp:127.0.0.1:{port}"}
+    assert ovn.variables(ovn.options_of(path)) == {"OS_OVN__OVN_SB_CONNECTION": f"tcp:127.0.0.1:{port}"}
     text = capsys.readouterr().err
     assert text == f"Waiting for OVN's database (ovn_sb_connection): 127.0.0.1:{port}: Connection refused\n"
     server.close()

@@ -12,8 +12,8 @@ import yaml
 from typer.testing import CliRunner
 
 from stackwright.api.kinds import DEPLOYMENT, NAMESPACE
-from stackwright.cli import cluster as cli_cluster
 from stackwright.cli import confirm
+from stackwright.cli import connection as cli_connection
 from stackwright.cli.app import app
 from stackwright.cli.machine.up import _applicable
 from stackwright.cli.manifests.load import Manifest
@@ -151,7 +151,7 @@ def test_a_running_cluster_of_this_version_checks_a_file_before_anything_starts(
 
     monkeypatch.setattr(bringup, "up", begins)
     monkeypatch.setattr(cluster, "dry_run", refuse)
-    monkeypatch.setattr(cli_cluster, "is_stopped", lambda: False)
+    monkeypatch.setattr(cli_connection, "is_stopped", lambda: False)
     monkeypatch.setenv("STACKWRIGHT_HOME", str(tmp_path / "state"))
     monkeypatch.setattr("stackwright.local.lock.exclusive", lambda cluster: nullcontext())
     LocalCluster.discover().kubeconfig.parent.mkdir(parents=True)

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from stackwright.adapters.openstack.transport.login import Login, login_by
 from stackwright.api.kinds import SECRET
 from stackwright.api.meta import Kind
-from stackwright.cli import cluster as cli_cluster
+from stackwright.cli import connection as cli_connection
 from stackwright.cli.access import default_ca_file, reachable_login, replace
 from stackwright.cli.app import app
 from stackwright.cloud.deployment import OpenStackDeployment
@@ -240,7 +240,7 @@ def reader(*objects: tuple[Kind, dict[str, Any]]) -> MemoryCluster:
 async def test_credentials_with_an_internal_address_use_the_public_endpoints(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(cli_cluster, "POD_ACCOUNT", tmp_path / "none")
+    monkeypatch.setattr(cli_connection, "POD_ACCOUNT", tmp_path / "none")
     whole = reader(
         (OpenStackDeployment.KIND, CLOUD),
         (SECRET, secret("keystone-admin", ADMIN)),
@@ -255,7 +255,7 @@ async def test_credentials_with_an_internal_address_use_the_public_endpoints(
     assert found.ca == "PEM\n" and found.digest != inside.digest
     full = await reachable_login(whole, login("http://keystone-api.openstack.svc.cluster.local:5000/v3"))
     assert full.digest == found.digest
-    monkeypatch.setattr(cli_cluster, "POD_ACCOUNT", tmp_path)
+    monkeypatch.setattr(cli_connection, "POD_ACCOUNT", tmp_path)
     assert await reachable_login(whole, inside) == inside, "a pod knows the name"
 
 
@@ -268,5 +268,5 @@ async def test_credentials_with_an_internal_address_use_the_public_endpoints(
     ],
 )
 async def test_other_addresses_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, url: str) -> None:
-    monkeypatch.setattr(cli_cluster, "POD_ACCOUNT", tmp_path / "none")
+    monkeypatch.setattr(cli_connection, "POD_ACCOUNT", tmp_path / "none")
     assert await reachable_login(reader(), login(url)) == login(url)

@@ -9,13 +9,12 @@ import yaml
 
 from stackwright.admission.validate import errors_of
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.api.services.voters import DEFAULT
+from stackwright.api.services.voters import DEFAULT, count_of
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.services.ceph.kind import Ceph
 from stackwright.services.etcd.kind import Etcd
 from stackwright.services.mariadb.kind import MariaDB
 from stackwright.services.registry import SERVICES
-from stackwright.services.voters import field_of
 from support.paths import ROOT
 
 ONE, THREE, FIVE = ({"pod": {"replicas": {"server": count}}} for count in (1, 3, 5))
@@ -127,10 +126,15 @@ def test_values_of_a_helmbundle_that_lower_them_are_refused() -> None:
 @pytest.mark.parametrize("chart", VOTING, ids=lambda chart: chart.name)
 def test_the_charts_have_so_many_by_themselves(chart: Any) -> None:
     values = yaml.safe_load((CHARTS / chart.name / "values.yaml").read_text())
-    for part in field_of(chart).split("."):
+    for part in chart.voters_field.split("."):
         values = values[part]
     assert values == DEFAULT
 
 
 def test_all_components_with_volumes_and_votes_are_counted() -> None:
     assert {chart.name for chart in VOTING} == {"etcd", "mariadb", "ceph", "ovn"}
+
+
+@pytest.mark.parametrize(("value", "count"), [(3, 3), (3.0, 3), (2.5, None), ("3", None), (None, None)])
+def test_a_value_that_is_no_whole_number_sets_none(value: object, count: int | None) -> None:
+    assert count_of(value) == count

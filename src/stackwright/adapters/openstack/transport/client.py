@@ -17,6 +17,7 @@ from stackwright.core.plan import Key
 if TYPE_CHECKING:
     from openstack.connection import Connection
 
+PAGE = 500  # items of a response, which is bounded
 AUTH = ("username", "password", "auth_url", "project_name", "user_domain_name", "project_domain_name")
 
 

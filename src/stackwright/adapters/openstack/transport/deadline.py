@@ -6,7 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from stackwright.core.openstack.clouds import LATE
+from stackwright.adapters.threads import left
+from stackwright.core.errors import TransientError
+from stackwright.core.openstack.clouds import LATE, LONGEST
 from stackwright.core.openstack.errors import Reason, TransientCloudError
 
 TIMEOUT = 30  # seconds to connect, and between two bytes of a response
@@ -20,3 +22,13 @@ async def in_time(seconds: float | None) -> AsyncIterator[None]:
             yield
     except TimeoutError:
         raise TransientCloudError(Reason.UNREACHABLE, LATE) from None
+
+
+def check_time() -> None:
+    """Raise TransientError if the deadline of this thread's call has passed."""
+    if left() <= 0:
+        raise late()
+
+
+def late() -> TransientError:
+    return TransientError(f"it takes longer than {LONGEST:.0f} s and will be continued")

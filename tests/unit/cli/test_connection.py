@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import typer
 
-from stackwright.cli import cluster, common
-from stackwright.cli.cluster import CliError, connected, kubeconfig, run
+from stackwright.cli import common, connection
+from stackwright.cli.connection import CliError, connected, kubeconfig, run
 from stackwright.core.errors import Unreachable
 
 CONFIG = """\
@@ -117,7 +117,7 @@ def test_only_of_the_local_cluster_the_remedy_is_to_start_it(
     for name in ("local/kubeconfig", "other"):
         made(home / name).write_text(CONFIG)
     monkeypatch.setattr(common, "given", common.Common())
-    monkeypatch.setattr(cluster, "is_stopped", lambda: False)
+    monkeypatch.setattr(connection, "is_stopped", lambda: False)
     with pytest.raises(typer.Exit):
         run(work())
     assert ("stackwright up" in capsys.readouterr().err) == local
@@ -155,7 +155,7 @@ def test_help_and_status_import_only_needed_modules() -> None:
     """These imports would slow down every command."""
     heavy = "{'kopf', 'openstack', 'pymysql', 'cryptography', 'prometheus_client'}"
     code = (
-        "import sys, stackwright.cli.app as app, stackwright.cli.cluster, stackwright.cli.output\n"
+        "import sys, stackwright.cli.app as app, stackwright.cli.connection, stackwright.cli.output\n"
         "assert 'pydantic' not in sys.modules and 'yaml' not in sys.modules\n"
         "import stackwright.cli.show.status, stackwright.cli.ui.resource_tree\n"
         "import stackwright.adapters.kubernetes.client\n"
@@ -168,10 +168,10 @@ def test_a_stopped_local_cluster_is_reported_without_a_request(monkeypatch, tmp_
     monkeypatch.setenv("STACKWRIGHT_HOME", str(tmp_path))
     monkeypatch.delenv("KUBECONFIG", raising=False)
     (tmp_path / "kubeconfig").write_text("not even read")
-    monkeypatch.setattr(cluster, "is_stopped", lambda: True)
+    monkeypatch.setattr(connection, "is_stopped", lambda: True)
 
     async def work():
-        async with cluster.connected(None):
+        async with connection.connected(None):
             pass
 
     with pytest.raises(CliError, match="stopped; `stackwright up` starts it again"):

@@ -1,0 +1,1 @@
+"""Libraries as in the images."""

@@ -1,0 +1,81 @@
+"""OVN's chassis as agents of Neutron: used by the ports of servers, and what an interrupted deletion leaves."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from openstack.network.v2.agent import Agent
+from openstack.network.v2.port import Port
+
+from stackwright.adapters.openstack.agents import forget_network_agent, network_uses
+from stackwright.adapters.openstack.chassis import HALF_DELETED
+from stackwright.adapters.openstack.transport.client import PAGE
+from stackwright.core.errors import TransientError
+
+pytestmark = pytest.mark.filterwarnings("default")  # of the SDK, about itself
+NAME = "ovn-controller@node2"
+
+
+class Network:
+    """Neutron with OVN. `breaks`: the next deletion ends between the rows of its record."""
+
+    def __init__(self) -> None:
+        self.hosts = {"a": "node1", "b": "node2"}
+        self.binaries: dict[str, str] = {}
+        self.ports_: list[Port] = []
+        self.breaks = False
+
+    def agents(self, fields: list[str], binary: str = "", host: str = "") -> list[Agent]:
+        """A server that ignores the filter of programs."""
+        found = [(key, name) for key, name in self.hosts.items() if host in ("", name)]
+        facts = [
+            {"id": key, "binary": self.binaries.get(key, "ovn-controller"), "host": name, "alive": key == "a"}
+            for key, name in found
+        ]
+        return [Agent.existing(**{field: each[field] for field in fields if field in each}) for each in facts]
+
+    def ports(self, **query: Any) -> list[Port]:
+        assert query["binding:host_id"] == "node2" and "binding:host_id" in query["fields"]
+        assert query["limit"] == PAGE
+        return self.ports_  # a server that ignores the filter
+
+    def delete_agent(self, agent: Agent) -> None:
+        if self.breaks:
+            self.breaks, self.hosts[agent.id] = False, HALF_DELETED
+            raise TransientError("the connection ended")
+        del self.hosts[agent.id]
+
+
+def cloud(network: Network) -> Any:
+    return SimpleNamespace(network=network)
+
+
+def port(owner: str, host: str) -> Port:
+    return Port.existing(
+        **{"id": "p", "device_id": f"{owner} on {host}", "device_owner": owner, "binding:host_id": host}
+    )
+
+
+def test_a_chassis_is_used_by_the_ports_of_servers_on_its_node() -> None:
+    network = Network()
+    assert list(network_uses(cloud(network), [NAME])) == []
+    owners = ("compute:nova", "compute:other-zone", "network:dhcp", "")
+    network.ports_ = [port(owner, host) for owner in owners for host in ("node1", "node2")]
+    assert list(network_uses(cloud(network), [NAME])) == [
+        (NAME, "the port of server compute:nova on node2"),
+        (NAME, "the port of server compute:other-zone on node2"),
+    ]
+
+
+def test_what_an_interrupted_deletion_leaves_is_deleted_with_the_next_attempt() -> None:
+    network = Network()
+    assert HALF_DELETED == '("Chassis" register deleted)'  # the text of Neutron
+    network.breaks = True
+    network.hosts["m"], network.binaries["m"] = HALF_DELETED, "neutron-ovn-metadata-agent"
+    with pytest.raises(TransientError):
+        forget_network_agent(cloud(network), NAME)
+    assert network.hosts == {"a": "node1", "b": HALF_DELETED, "m": HALF_DELETED}
+    forget_network_agent(cloud(network), NAME)
+    assert network.hosts == {"a": "node1", "m": HALF_DELETED}
