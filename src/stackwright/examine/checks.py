@@ -41,7 +41,9 @@ def stuck(demand: Demand) -> list[Finding]:
     for name, cause in demand.stuck.items():
         if not _only_waits(name, cause, demand):
             found.setdefault(str(cause), []).append(name)
-    findings = [Finding(", ".join(names), *_judged(demand.stuck[names[0]])) for names in found.values()]
+    findings = [
+        Finding(", ".join(names), *_judged(demand.stuck[names[0]], bool(demand.hidden))) for names in found.values()
+    ]
     if findings and demand.hidden:
         (namespace, name), why = next(iter(demand.hidden.items()))
         text = f"Secrets that cannot be read count as missing, such as {namespace}/{name}: {why}."
@@ -58,11 +60,12 @@ def _only_waits(name: str, cause: Cause, demand: Demand) -> bool:
     return name in clouds and cause.reason in reasons
 
 
-def _judged(cause: Cause) -> tuple[str, str, str]:
-    """Level, text and remedy."""
+def _judged(cause: Cause, is_hidden: bool) -> tuple[str, str, str]:
+    """Level, text and remedy. A Secret is only known to be missing if all can be read."""
     if cause.reason == "WaitingForCeph":
         steps = "Apply the cloud, then create pools and keys: docs/howto/use-external-ceph.md has the steps."
         return "note", str(cause), steps
     if cause.reason == "BlockedMissingSecret":
-        return "problem", str(cause), "Create the Secret before you apply the cloud, or add it to the manifests."
+        level = "note" if is_hidden else "problem"
+        return level, str(cause), "Create the Secret before you apply the cloud, or add it to the manifests."
     return "problem", str(cause), "Correct the manifest; `stackwright plan -f FILE` shows all steps."

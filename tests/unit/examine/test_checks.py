@@ -287,6 +287,8 @@ def test_each_cause_is_one_finding_and_what_users_provide_later_is_a_note() -> N
     text = "Secrets that cannot be read count as missing, such as a/s: forbidden."
     assert found(FIT, replace(demand, hidden={("a", "s"): "forbidden", ("a", "t"): "forbidden"}))[-1].text == text
     assert found(FIT, replace(DEMAND, hidden={("a", "s"): "forbidden"})) == []
+    hidden = replace(demand, hidden={("a", "s"): "forbidden"})
+    assert {each.level for each in found(FIT, hidden)} == {"note"}, "what cannot be read may exist"
 
 
 def test_a_wait_for_nothing_that_is_stuck_is_a_cause() -> None:
