@@ -23,6 +23,7 @@ from typing import Any
 from stackwright.adapters import threads
 from stackwright.adapters.directories import LocalDirectories
 from stackwright.adapters.kubernetes.client import KubernetesCluster
+from stackwright.adapters.kubernetes.kinds import CONFIRM
 from stackwright.adapters.kubernetes.login import wrong_with
 from stackwright.adapters.system import SystemClock, SystemEntropy
 from stackwright.api.kinds import NODE, SECRET
@@ -259,13 +260,12 @@ def _connect(kubeconfig: str | None, fence: Fence = unfenced) -> KubernetesClust
     if kubeconfig is not None:
         os.environ["KUBECONFIG"] = kubeconfig  # for Kopf and for helm
     try:
-        return KubernetesCluster.from_file(kubeconfig, on_call=metrics.count_call, fence=fence)
+        return KubernetesCluster.from_file(kubeconfig, on_call=metrics.count_call, fence=fence, confirm=CONFIRM)
     except Exception as error:  # lightkube, YAML, TLS and file errors alike
-        problem = wrong_with(error)
         raise TerminalError(
-            f"{kubeconfig} is not a usable kubeconfig: {problem}"
+            f"{kubeconfig} is not a usable kubeconfig: {wrong_with(error)}"
             if kubeconfig is not None
-            else f"The service account of a pod cannot be used ({problem}); "
+            else f"The service account of a pod cannot be used ({wrong_with(error)}); "
             "outside of a pod, name a kubeconfig by --kubeconfig FILE"
         ) from error
 

@@ -123,6 +123,14 @@ def test_only_of_the_local_cluster_the_remedy_is_to_start_it(
     assert ("stackwright up" in capsys.readouterr().err) == local
 
 
+FULL = """\
+clusters: [{{name: x, cluster: {{server: "https://x"}}}}]
+users: [{{name: u, user: {{{user}}}}}]
+contexts: [{{name: c, context: {{cluster: x, user: u}}}}]
+current-context: {context}
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -130,6 +138,14 @@ def test_only_of_the_local_cluster_the_remedy_is_to_start_it(
         ("- x", "it is not a mapping"),
         ("a: b", "it lacks the list clusters"),
         ("clusters: []\ncontexts: 5", "it lacks the list contexts"),
+        ("[" * 3000, "it is nested too deeply"),
+        ("a: \udcff", "it is not UTF-8 text"),
+        (FULL.format(user="token: 5", context="c"), "a field is missing or has a value of the wrong type"),
+        (
+            FULL.format(user="client-certificate-data: YQ==", context="c"),
+            "a field is missing or has a value of the wrong type",
+        ),
+        (FULL.format(user="token: t", context="2024-01-01"), "Context '2024-01-01' not found; allowed: c"),
         ("a: [b\nc: {", "line 2, column 2: expected ',' or ']', but got ':'"),
         (
             "a: \x00",
@@ -144,7 +160,7 @@ def test_an_error_in_a_file_is_reported_in_one_line(
         async with connected(home / "file"):
             pass
 
-    (home / "file").write_text(text)
+    (home / "file").write_text(text, errors="surrogateescape")
     monkeypatch.setattr(common, "given", common.Common())
     with pytest.raises(CliError) as caught:
         asyncio.run(use())

@@ -21,12 +21,13 @@ from lightkube.types import PatchType
 
 from stackwright.adapters.kubernetes.command import Tell
 from stackwright.adapters.kubernetes.errors import Call, error_of
+from stackwright.adapters.kubernetes.kinds import Kinds
 from stackwright.adapters.kubernetes.login import explained, kubeconfig, logged_in, of_context
 from stackwright.api.fields.naming import GROUP, NAMESPACE, OBJECT, RESOURCE
 from stackwright.api.kinds import ACCESS_REVIEW, EVENT
 from stackwright.api.meta import Kind
 from stackwright.core.digest import digest
-from stackwright.core.errors import Conflict, TerminalError, TransientError
+from stackwright.core.errors import Conflict, NotServed, TerminalError, TransientError
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Fence, Labels, unfenced
 from stackwright.core.prune import without_empties
@@ -34,7 +35,8 @@ from stackwright.core.prune import without_empties
 log = structlog.get_logger(__name__)
 
 PAGE = 500
-VERSION = Kind("", "", "Version", "version", namespaced=False)  # for messages: /version is no resource
+DISCOVERY = Kind("", "", "APIGroup", "apis", namespaced=False)  # for messages, and this:
+VERSION = Kind("", "", "Version", "version", namespaced=False)
 MANAGER = "stackwright"
 SHOWN = 63  # characters of an invalid name in an error
 OnCall = Callable[[str, Kind], None]
@@ -53,6 +55,7 @@ class KubernetesCluster:
     on_call  called for each request, for metrics
     tell     called with the standard error output of a log-in command, as the command writes it
     fence    called before each write
+    confirm  seconds between the two requests that prove that a kind is not served; 0 for one request
     """
 
     def __init__(
@@ -62,12 +65,14 @@ class KubernetesCluster:
         on_call: OnCall | None = None,
         tell: Tell | None = None,
         fence: Fence = unfenced,
+        confirm: float = 0.0,
     ) -> None:
         single = of_context(config, context)
         params = ConnectionParams(timeout=httpx2.Timeout(10, read=60), trust_env=False)
         self._client = logged_in(GenericAsyncClient(params, single), tell)
         self._on_call = on_call or (lambda verb, kind: None)
         self._fence = fence
+        self._kinds = Kinds(self._discovery, confirm)
 
     @classmethod
     def from_file(
@@ -77,9 +82,10 @@ class KubernetesCluster:
         on_call: OnCall | None = None,
         tell: Tell | None = None,
         fence: Fence = unfenced,
+        confirm: float = 0.0,
     ) -> KubernetesCluster:
         """A client with the kubeconfig at a path; None means the pod's service account."""
-        return cls(kubeconfig(path), context, on_call, tell, fence)
+        return cls(kubeconfig(path), context, on_call, tell, fence, confirm)
 
     async def close(self) -> None:
         await self._client._client.aclose()
@@ -128,7 +134,7 @@ class KubernetesCluster:
     async def version(self) -> str:
         """The version of the API server, such as v1.35.2."""
         call = Call("get", VERSION, "")
-        return str(_object(await self._send(call, BasicRequest("GET", "version"))).get("gitVersion", ""))
+        return str(_object(await self._response(call, BasicRequest("GET", "version"))).get("gitVersion", ""))
 
     async def is_allowed(self, attributes: Mapping[str, str]) -> bool:
         """Whether the user has a right, by the attributes of a resource in a SelfSubjectAccessReview."""
@@ -191,7 +197,22 @@ class KubernetesCluster:
         headers = {"Content-Type": PatchType.APPLY.value}
         return _object(await self._send(call, BasicRequest("PATCH", url, params=params, data=body, headers=headers)))
 
+    async def _discovery(self, path: str) -> Object:
+        call = Call("get", DISCOVERY, path)
+        return _object(await self._response(call, BasicRequest("GET", path)))
+
     async def _send(self, call: Call, request: BasicRequest) -> bytes:
+        try:
+            content = await self._response(call, request)
+        except Conflict:  # with the object, not with its kind
+            self._kinds.served(call.kind)
+            raise
+        except NotServed as error:
+            raise await self._kinds.verified(call, error) from None
+        self._kinds.served(call.kind)
+        return content
+
+    async def _response(self, call: Call, request: BasicRequest) -> bytes:
         self._on_call(call.verb, call.kind)
         try:
             built = self._client.build_adapter_request(request)

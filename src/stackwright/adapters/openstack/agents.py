@@ -2,7 +2,9 @@
 
 With a compute service, Nova also deletes its resource provider in Placement, its host's mapping to a cell and its
 entries in aggregates; it refuses the deletion while servers or migrations need the host. With an agent, Neutron deletes
-the assignments of its routers and networks and does not reschedule them, so they are moved before.
+the assignments of its routers and networks and does not reschedule them, so they are moved before. Neutron deletes an
+agent in use, and a replica that has just started may return an empty list with 200. So two lists over separate
+connections, CONFIRM seconds apart, must both show that an agent is not used.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from stackwright.adapters.openstack.chassis import CONTROLLER, delete_half_deleted, port_uses
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Use = tuple[str, str]  # name of an agent, and what uses it
+Step = Callable[["Connection", str, Collection[str]], None]
 # States of a migration that no longer needs its hosts, for Nova when it deletes a compute service.
 ENDED = ("confirmed", "reverted", "error", "failed", "completed", "cancelled", "done")
 RECEIVED = 64 << 20  # bytes of all responses of a call
@@ -45,10 +49,13 @@ class CloudAgents:
 
     async def forget(self, action: DeleteAgents, admin: Mapping[str, str]) -> dict[str, str]:
         demand(admin, action.look.admin_secret)
-        errors = await self._call(action, lambda: _forget(action, admin))
-        if set(action.agents) <= errors.keys():
-            return errors
-        await asyncio.sleep(CONFIRM)
+        errors: dict[str, str] = {}
+        api = APIS[action.look.service]
+        for step in (each for each in (api.vacate, api.forget) if each):
+            errors |= await self._call(action, partial(_each, step, action, set(action.agents) - errors.keys(), admin))
+            if set(action.agents) <= errors.keys():
+                return errors
+            await asyncio.sleep(CONFIRM)
         return await self._call(action, lambda: _still_listed(action, admin)) | errors
 
     async def _call(self, action: DeleteAgents, what: Callable[[], T]) -> T:
@@ -58,15 +65,16 @@ class CloudAgents:
             raise late() from None
 
 
-def _forget(action: DeleteAgents, admin: Mapping[str, str]) -> dict[str, str]:
+def _each(step: Step, action: DeleteAgents, names: Collection[str], admin: Mapping[str, str]) -> dict[str, str]:
+    """Agent → error, for those at which the step fails."""
     cloud = _connected(admin)
     failures = sdk_errors(LibraryFailed, TransientError)
     errors = {}
-    for name in action.agents:
+    for name in (each for each in action.agents if each in names):
         try:
             check_time()
             with answering():
-                APIS[action.look.service].forget(cloud, name, action.look.holders)
+                step(cloud, name, action.look.holders)
         except failures as error:  # the other agents do not wait
             errors[name] = message_of(error)
     return errors
@@ -131,18 +139,31 @@ def network_uses(cloud: Connection, names: Collection[str]) -> Iterator[Use]:
                 yield from ((name, what) for what in port_uses(cloud.network, str(agent.host)))
 
 
-def forget_network_agent(cloud: Connection, name: str, leaving: Collection[str] = ()) -> None:
-    """Delete an agent after its routers or networks were moved to agents that are not `leaving`."""
+def vacate_network_agent(cloud: Connection, name: str, leaving: Collection[str] = ()) -> None:
+    """Move the routers or networks of an agent to agents that are not `leaving`."""
     for agent in _agents(cloud, name):
-        if agent.is_alive:
-            raise TransientError("it reports again")
-        if agent.binary in HOSTED:
-            _, _, move = HOSTED[agent.binary]
-            others = _others(cloud, agent)
-            move(cloud.network, agent, others, _successors(others, leaving))
+        _vacate(cloud, agent, leaving)
+
+
+def forget_network_agent(cloud: Connection, name: str, leaving: Collection[str] = ()) -> None:
+    """Delete an agent without uses, after its routers or networks were moved to agents that are not `leaving`."""
+    for agent in _agents(cloud, name):
+        _vacate(cloud, agent, leaving)
         cloud.network.delete_agent(agent)
     if name.startswith(f"{CONTROLLER}@"):
         delete_half_deleted(cloud.network)
+
+
+def _vacate(cloud: Connection, agent: Any, leaving: Collection[str]) -> None:
+    """Raises TransientError if the agent is alive, or has uses that cannot move."""
+    if agent.is_alive:
+        raise TransientError("it reports again")
+    if agent.binary in HOSTED:
+        _, _, move = HOSTED[agent.binary]
+        others = _others(cloud, agent)
+        move(cloud.network, agent, others, _successors(others, leaving))
+    if agent.binary == CONTROLLER and (used := next(port_uses(cloud.network, str(agent.host)), "")):
+        raise TransientError(used)
 
 
 def _agents(cloud: Connection, name: str) -> list[Any]:
@@ -181,14 +202,18 @@ class AgentApi:
     every   all that it lists
     uses    what uses those of these names
     forget  deletes the record of one; none of the names leaving takes over what it hosts
+    vacate  does everything that must be true before `forget`; None if the API itself refuses to delete one in use
     """
 
     every: Callable[[Connection], Iterable[Any]]
     uses: Callable[[Connection, Collection[str]], Iterable[Use]]
-    forget: Callable[[Connection, str, Collection[str]], None]
+    forget: Step
+    vacate: Step | None = None
 
 
 APIS: Mapping[str, AgentApi] = {  # by service: those that declare `Service.agents`
     "compute": AgentApi(lambda cloud: cloud.compute.services(), compute_uses, forget_compute),
-    "networking": AgentApi(lambda cloud: cloud.network.agents(fields=FIELDS), network_uses, forget_network_agent),
+    "networking": AgentApi(
+        lambda cloud: cloud.network.agents(fields=FIELDS), network_uses, forget_network_agent, vacate_network_agent
+    ),
 }

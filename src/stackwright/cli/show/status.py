@@ -67,6 +67,8 @@ def status(
     from stackwright.cli.output import show
 
     question = Question(name, namespace, kubeconfig, everything)
+    if watch and output is not Format.TABLE:
+        raise typer.BadParameter("--watch prints a table; it cannot be combined with --output", param_hint="--watch")
     if watch:
         shown: list[bool] = []
         try:

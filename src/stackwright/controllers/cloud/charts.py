@@ -62,14 +62,20 @@ def _level_errors(declared: Service, schemas: Schemas, chart: str, values: Mappi
 
 
 def _bodies(level: Level, declared: Service, chart: str, values: Any) -> Iterator[tuple[str, Any]]:
-    """(path in the manifest, values of the chart) of one level."""
+    """(path in the manifest, values of the chart) of one level, also those for single nodes."""
     path = level.path(declared.service, chart)
     if level.rank is not Rank.NODES:
         yield path, values
-        return
-    for daemonset, labels in values["overrides"].items():
-        for body in labels["labels"].values():
-            yield f"{path}.{daemonset}.values", body
+    for daemonset, component in _mapping(_mapping(values).get("overrides")).items():
+        for label, body in _mapping(_mapping(component).get("labels")).items():
+            within = f"{path}.overrides.{daemonset}.labels.{label}"
+            if isinstance(body, Mapping):
+                yield f"{path}.{daemonset}.values" if level.rank is Rank.NODES else within, body
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    """A mapping; empty for a value of another type, whose error the schema of the chart names."""
+    return value if isinstance(value, Mapping) else {}
 
 
 def _contexts(spec: OpenStackDeploymentSpec) -> list[tuple[Service, Context]]:

@@ -375,14 +375,14 @@ async def test_a_refusal_of_nova_is_reported_and_delays_no_other_agent(
 
 
 @pytest.mark.parametrize(
-    ("service", "name", "listing"),
+    ("service", "name", "steps", "listing"),
     [
-        ("networking", "neutron-l3-agent@node2", lambda: Network(l3_node2=(False, set()), l3_node1=(True, set()))),
-        ("compute", "nova-compute@node2", Compute),
+        ("networking", "neutron-l3-agent@node2", 2, lambda: Network(l3_node2=(False, set()), l3_node1=(True, set()))),
+        ("compute", "nova-compute@node2", 1, Compute),
     ],
 )
 async def test_one_answer_without_an_agent_does_not_forget_it(
-    monkeypatch: pytest.MonkeyPatch, waits: list[float], service: str, name: str, listing: Any
+    monkeypatch: pytest.MonkeyPatch, waits: list[float], service: str, name: str, steps: int, listing: Any
 ) -> None:
     """A replica that has just started may answer a list with 200 and no items."""
     there = listing()
@@ -393,13 +393,29 @@ async def test_one_answer_without_an_agent_does_not_forget_it(
         return made[-1]
 
     monkeypatch.setattr(agents, "connect", connect)
-    there.lists_nothing = 1
+    there.lists_nothing = steps
     assert await CloudAgents().forget(forget(service, name), ADMIN) == {name: f"{service} still lists it"}
-    assert waits == [CONFIRM] and len(made) == 2, "another client, which another replica may answer"
-    there.lists_nothing = 2
+    assert waits == [CONFIRM] * steps and len(made) == steps + 1, "other clients, which other replicas may answer"
+    there.lists_nothing = steps + 1
     assert await CloudAgents().forget(forget(service, name), ADMIN) == {name: f"{service} lists no agents at all"}
     assert await CloudAgents().forget(forget(service, name), ADMIN) == {}
     assert await CloudAgents().forget(forget(service, name), ADMIN) == {}, "it is absent already"
+
+
+async def test_one_list_without_its_networks_does_not_strand_them(
+    monkeypatch: pytest.MonkeyPatch, waits: list[float]
+) -> None:
+    network = Network(dhcp_node1=(True, set()), dhcp_node2=(False, {"a"}))
+    lists = network.dhcp_agent_hosting_networks
+    wrong = [1]
+
+    def hosting(agent: Agent) -> list[Any]:
+        return [] if agent.id == "dhcp_node2" and wrong and wrong.pop() else lists(agent)
+
+    network.dhcp_agent_hosting_networks = hosting  # type: ignore[method-assign]
+    monkeypatch.setattr(agents, "connect", lambda *_, **__: cloud(network=network))
+    assert await CloudAgents().forget(forget("networking", "neutron-dhcp-agent@node2"), ADMIN) == {}
+    assert network.kept == {"dhcp_node1": (True, {"a"})}
 
 
 async def test_agents_that_leave_together_take_nothing_over_from_each_other(

@@ -9,10 +9,13 @@ import pytest
 from openstack.network.v2.agent import Agent
 from openstack.network.v2.port import Port
 
-from stackwright.adapters.openstack.agents import forget_network_agent, network_uses
+from stackwright.adapters.openstack import agents
+from stackwright.adapters.openstack.agents import CloudAgents, forget_network_agent, network_uses
 from stackwright.adapters.openstack.chassis import HALF_DELETED
 from stackwright.adapters.openstack.transport.client import PAGE
 from stackwright.core.errors import TransientError
+from stackwright.core.plan import DeleteAgents, Inventory
+from tests.unit.adapters.openstack.test_agents import ADMIN
 
 pytestmark = pytest.mark.filterwarnings("default")  # of the SDK, about itself
 NAME = "ovn-controller@node2"
@@ -26,6 +29,7 @@ class Network:
         self.binaries: dict[str, str] = {}
         self.ports_: list[Port] = []
         self.breaks = False
+        self.lists_nothing = 0  # number of wrong answers
 
     def agents(self, fields: list[str], binary: str = "", host: str = "") -> list[Agent]:
         """A server that ignores the filter of programs."""
@@ -37,6 +41,9 @@ class Network:
         return [Agent.existing(**{field: each[field] for field in fields if field in each}) for each in facts]
 
     def ports(self, **query: Any) -> list[Port]:
+        if self.lists_nothing:
+            self.lists_nothing -= 1
+            return []
         assert query["binding:host_id"] == "node2" and "binding:host_id" in query["fields"]
         assert query["limit"] == PAGE
         return self.ports_  # a server that ignores the filter
@@ -79,3 +86,19 @@ def test_what_an_interrupted_deletion_leaves_is_deleted_with_the_next_attempt() 
     assert network.hosts == {"a": "node1", "b": HALF_DELETED, "m": HALF_DELETED}
     forget_network_agent(cloud(network), NAME)
     assert network.hosts == {"a": "node1", "m": HALF_DELETED}
+
+
+async def test_one_list_without_ports_does_not_delete_the_chassis_of_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be the response of a replica that has just started, after a list that showed no use either."""
+    network = Network()
+    network.ports_ = [port("compute:nova", "node2")]
+    monkeypatch.setattr(agents, "connect", lambda *_, **__: cloud(network))
+    monkeypatch.setattr(agents, "CONFIRM", 0.0)
+    look = Inventory(("openstack", "networking-inventory"), {}, "networking", (NAME,), ("openstack", "keystone-admin"))
+    for network.lists_nothing in (0, 1):
+        assert await CloudAgents().forget(DeleteAgents(look, (NAME,)), ADMIN) == {
+            NAME: "the port of server compute:nova on node2"
+        }
+    network.ports_ = []
+    assert await CloudAgents().forget(DeleteAgents(look, (NAME,)), ADMIN) == {}
+    assert network.hosts == {"a": "node1"}

@@ -115,6 +115,7 @@ def test_bytes_that_are_no_text_are_reported(data: bytes) -> None:
         "on: x\n",
         "5: x\n",
         "a: &a [*a]\n",
+        "a: &x 1\nb: &x 2\n",
         "[" * 3000,
         "",
         "---\n---\n",

@@ -24,6 +24,7 @@ from stackwright.adapters.threads import contained
 from stackwright.core.objects import MUST_BE_TEXT, is_text, secret_data
 from stackwright.core.openstack.errors import Reason, TransientCloudError
 from stackwright.core.openstack.resources import CloudRef
+from stackwright.core.openstack.secrets import refusal
 from stackwright.core.plan import Key, Object
 
 if TYPE_CHECKING:
@@ -80,7 +81,11 @@ class Logins:
         known = self._known.get(cloud)
         if known and known.login and time.monotonic() - known.read < READ_AGAIN:
             return known.login
-        data, now = secret_data(await self._secrets(cloud.secret)), time.monotonic()
+        secret = await self._secrets(cloud.secret)
+        if refused := refusal(secret, cloud.secret):
+            self.forget(cloud)
+            raise TransientCloudError(Reason.CREDENTIALS_INVALID, refused)
+        data, now = secret_data(secret), time.monotonic()
         digest = _digest(data)
         if known is None or known.digest != digest:
             known = _Parsed(digest, await in_cloud_thread(None, lambda: _result(cloud, data)), now)

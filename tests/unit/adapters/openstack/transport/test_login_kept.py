@@ -10,6 +10,7 @@ import pytest
 from stackwright.adapters.openstack.transport import login, send
 from stackwright.adapters.openstack.transport.login import Login, Logins
 from stackwright.adapters.threads import NoThread
+from stackwright.core.objects import OWNER
 from stackwright.core.openstack.errors import Reason, TransientCloudError
 from tests.unit.adapters.openstack.transport.test_clouds_yaml import CLOUD, text
 
@@ -63,3 +64,19 @@ async def test_a_secret_without_a_thread_to_parse_it_is_an_unreachable_cloud(
             await logins.get(CLOUD)
     assert error.value.reason == "Unreachable"
     assert await logins.get(CLOUD)
+
+
+async def test_credentials_of_a_service_are_not_used_for_a_tenant() -> None:
+    """Whoever may create a server in the namespace of a cloud would be the cloud's administrator."""
+    data = {"clouds.yaml": base64.b64encode(text().encode()).decode()}
+    found: list[Any] = [{"data": data}, {"metadata": {"labels": {OWNER: "keystone.cloud"}}, "data": data}]
+
+    async def secret(_: Any) -> Any:
+        return found.pop(0)
+
+    logins = Logins(secret)
+    await logins.get(CLOUD)
+    logins.forget(CLOUD)
+    with pytest.raises(TransientCloudError, match="belongs to keystone cloud") as error:
+        await logins.get(CLOUD)
+    assert error.value.reason == "CredentialsInvalid"

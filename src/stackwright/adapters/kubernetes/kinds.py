@@ -1,0 +1,83 @@
+"""Which kinds the API server serves, by its discovery.
+
+A response 404 to a request for objects of a kind proves nothing: a proxy, a load balancer, or an API server that has
+just started may have sent it. A controller that took it for "no objects" would act as if a Cluster, its pause or the
+users of an address were gone. So a kind counts as not served only if the discovery of the API does not list it, twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from stackwright.adapters.kubernetes.errors import Call
+from stackwright.api.meta import Kind
+from stackwright.core.errors import Conflict, NotServed, TerminalError, TransientError, Unavailable
+
+CONFIRM = 5.0  # seconds between the two requests
+PRESENT = "apps"  # a group that each API server serves, so a list without it is not the list of all groups
+Ask = Callable[[str], Awaitable[Any]]
+"""Path → the decoded response of a GET request."""
+
+
+class Kinds:
+    """What was proven about kinds.
+
+    ask      sends a request for a path of the discovery
+    confirm  seconds between the two requests; 0 for one request, as for a command that changes nothing by itself
+    """
+
+    def __init__(self, ask: Ask, confirm: float) -> None:
+        self._ask, self._confirm = ask, confirm
+        self._absent = set[str]()  # paths, because a Kind equals its other versions
+        self._locks = defaultdict[str, asyncio.Lock](asyncio.Lock)
+
+    def served(self, kind: Kind) -> None:
+        """Note a response about objects of the kind."""
+        self._absent.discard(_path(kind))
+
+    async def verified(self, call: Call, error: NotServed) -> TransientError:
+        """The error of a request that got `error`: Unavailable unless the discovery confirms it."""
+        path = _path(call.kind)
+        async with self._locks[path]:
+            if path in self._absent:
+                return error
+            try:
+                absent = await self._lacks(call.kind)
+                if absent and self._confirm:
+                    await asyncio.sleep(self._confirm)
+                    absent = await self._lacks(call.kind)
+            except (TransientError, TerminalError, Conflict) as failure:
+                return Unavailable(f"{error}; this is not certain, because of its discovery: {failure}")
+            if not absent:
+                return Unavailable(f"{call}: the Kubernetes API returned 404, although it serves this kind")
+            self._absent.add(path)
+            return error
+
+    async def _lacks(self, kind: Kind) -> bool:
+        """Whether a valid discovery does not list the kind. Raises TransientError if it is not valid."""
+        if kind.group:
+            groups = _items(await self._ask("apis"), "APIGroupList", "groups")
+            versions = {group.get("name"): group.get("versions") or () for group in groups}
+            if PRESENT not in versions:
+                raise TransientError("the list of API groups is incomplete")
+            if kind.version not in {each.get("version") for each in versions.get(kind.group, ())}:
+                return True
+        of_version, _, _ = _path(kind).rpartition("/")
+        resources = _items(await self._ask(of_version), "APIResourceList", "resources")
+        return kind.plural not in {each.get("name") for each in resources}
+
+
+def _path(kind: Kind) -> str:
+    return "/".join(
+        ("apis", kind.group, kind.version, kind.plural) if kind.group else ("api", kind.version, kind.plural)
+    )
+
+
+def _items(response: Any, kind: str, field: str) -> list[Any]:
+    items = response.get(field) if isinstance(response, dict) and response.get("kind") == kind else None
+    if not isinstance(items, list) or not all(isinstance(each, dict) for each in items):
+        raise TransientError(f"the response is no {kind}")
+    return items

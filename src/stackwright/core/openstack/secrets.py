@@ -1,0 +1,30 @@
+"""Secrets that objects of tenants name: credentials of a cloud, and user data. Pure.
+
+The operator may read Secrets that the creator of such an object may not read, and sends their content to a cloud that
+the tenant chooses. So it uses no Secret that a service of Stackwright, or Cluster API's control plane, made.
+"""
+
+from __future__ import annotations
+
+from stackwright.api.meta import LCM, OURS
+from stackwright.core.objects import MANAGED, OWNER, controller_of, label
+from stackwright.core.plan import Key, Object
+
+# Those of Cluster API: kubeconfigs and keys of certificate authorities. Bootstrap data belong to another group.
+CLUSTER_API = ("cluster.x-k8s.io", "controlplane.cluster.x-k8s.io")
+
+
+def refusal(secret: Object | None, key: Key) -> str:
+    """Why tenants may not use a Secret; empty if they may, or if it does not exist."""
+    owner = _owner(secret) if secret else ""
+    return f"Secret {'/'.join(key)} belongs to {owner}; name one of your own" if owner else ""
+
+
+def _owner(secret: Object) -> str:
+    controller = controller_of(secret)
+    group, _, _ = str(controller.get("apiVersion", "")).rpartition("/")
+    if group in CLUSTER_API or any(group == ours or group.endswith(f".{ours}") for ours in (LCM, OURS)):
+        return f"{controller.get('kind')} {controller.get('name')}"
+    if owner := label(secret, OWNER):
+        return owner.replace(".", " ", 1)
+    return "the operator" if any(label(secret, name) == value for name, value in MANAGED.items()) else ""
