@@ -93,7 +93,7 @@ def oldest(machine: Cloud) -> FullCloud:
 def ovn(machine: Cloud) -> FullCloud:
     """The full cloud with OVN, which no other back end replaces while virtual machines exist."""
     keep_version(machine, "")
-    if machine.spec() and machine.driver() != "ml2/ovn":
+    if machine.spec() and (machine.driver() != "ml2/ovn" or len(machine.get("nodes")["items"]) > 1):
         machine.stackwright("down", "--purge", "--yes", limit=300)
     said = machine.stackwright("up", "--file", OVN, "--nodes", "1", limit=3000)
     print(said)
