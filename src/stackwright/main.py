@@ -23,7 +23,6 @@ from typing import Any
 from stackwright.adapters import threads
 from stackwright.adapters.directories import LocalDirectories
 from stackwright.adapters.kubernetes.client import KubernetesCluster
-from stackwright.adapters.kubernetes.kinds import CONFIRM
 from stackwright.adapters.kubernetes.login import wrong_with
 from stackwright.adapters.system import SystemClock, SystemEntropy
 from stackwright.api.kinds import NODE, SECRET
@@ -260,7 +259,7 @@ def _connect(kubeconfig: str | None, fence: Fence = unfenced) -> KubernetesClust
     if kubeconfig is not None:
         os.environ["KUBECONFIG"] = kubeconfig  # for Kopf and for helm
     try:
-        return KubernetesCluster.from_file(kubeconfig, on_call=metrics.count_call, fence=fence, confirm=CONFIRM)
+        return KubernetesCluster.from_file(kubeconfig, on_call=metrics.count_call, fence=fence)
     except Exception as error:  # lightkube, YAML, TLS and file errors alike
         raise TerminalError(
             f"{kubeconfig} is not a usable kubeconfig: {wrong_with(error)}"

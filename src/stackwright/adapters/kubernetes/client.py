@@ -20,8 +20,8 @@ from lightkube.core.generic_client import BasicRequest, GenericAsyncClient
 from lightkube.types import PatchType
 
 from stackwright.adapters.kubernetes.command import Tell
+from stackwright.adapters.kubernetes.discovery import CONFIRM, Discovery
 from stackwright.adapters.kubernetes.errors import Call, error_of
-from stackwright.adapters.kubernetes.kinds import Kinds
 from stackwright.adapters.kubernetes.login import explained, kubeconfig, logged_in, of_context
 from stackwright.api.fields.naming import GROUP, NAMESPACE, OBJECT, RESOURCE
 from stackwright.api.kinds import ACCESS_REVIEW, EVENT
@@ -65,14 +65,14 @@ class KubernetesCluster:
         on_call: OnCall | None = None,
         tell: Tell | None = None,
         fence: Fence = unfenced,
-        confirm: float = 0.0,
+        confirm: float = CONFIRM,
     ) -> None:
         single = of_context(config, context)
         params = ConnectionParams(timeout=httpx2.Timeout(10, read=60), trust_env=False)
         self._client = logged_in(GenericAsyncClient(params, single), tell)
         self._on_call = on_call or (lambda verb, kind: None)
         self._fence = fence
-        self._kinds = Kinds(self._discovery, confirm)
+        self._discovery = Discovery(self._read_discovery, confirm)
 
     @classmethod
     def from_file(
@@ -82,7 +82,7 @@ class KubernetesCluster:
         on_call: OnCall | None = None,
         tell: Tell | None = None,
         fence: Fence = unfenced,
-        confirm: float = 0.0,
+        confirm: float = CONFIRM,
     ) -> KubernetesCluster:
         """A client with the kubeconfig at a path; None means the pod's service account."""
         return cls(kubeconfig(path), context, on_call, tell, fence, confirm)
@@ -197,7 +197,7 @@ class KubernetesCluster:
         headers = {"Content-Type": PatchType.APPLY.value}
         return _object(await self._send(call, BasicRequest("PATCH", url, params=params, data=body, headers=headers)))
 
-    async def _discovery(self, path: str) -> Object:
+    async def _read_discovery(self, path: str) -> Object:
         call = Call("get", DISCOVERY, path)
         return _object(await self._response(call, BasicRequest("GET", path)))
 
@@ -205,11 +205,11 @@ class KubernetesCluster:
         try:
             content = await self._response(call, request)
         except Conflict:  # with the object, not with its kind
-            self._kinds.served(call.kind)
+            self._discovery.served(call.kind)
             raise
         except NotServed as error:
-            raise await self._kinds.verified(call, error) from None
-        self._kinds.served(call.kind)
+            raise await self._discovery.verified(call, error) from None
+        self._discovery.served(call.kind)
         return content
 
     async def _response(self, call: Call, request: BasicRequest) -> bytes:

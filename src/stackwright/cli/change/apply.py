@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stackwright.cli import common
+from stackwright.cli.cluster.options import KubeconfigOption, OnlyNamespaceOption
 from stackwright.cli.common import TimeoutOption, nothing, say
 from stackwright.cli.confirm import YesOption
-from stackwright.cli.connection import KubeconfigOption, OnlyNamespaceOption
 from stackwright.cli.output import Data
 
 if TYPE_CHECKING:
@@ -60,8 +60,9 @@ def apply(
       stackwright apply -f cloud.yaml -o json
     """
     from stackwright.cli import manifest_warnings
+    from stackwright.cli.cluster.connection import connected
+    from stackwright.cli.cluster.failures import fail, run
     from stackwright.cli.confirm import confirm, foreseen_losses
-    from stackwright.cli.connection import connected, fail, run
     from stackwright.cli.manifests.checks import check_all
     from stackwright.cli.manifests.load import BadManifest, load_all
 

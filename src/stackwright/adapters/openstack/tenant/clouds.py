@@ -34,7 +34,7 @@ from stackwright.core.openstack.clouds import Deferred, Done, Query, Subscriptio
 from stackwright.core.openstack.errors import Late, Reason, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES
 from stackwright.core.openstack.resources import CloudRef, CloudResource, ProjectView
-from stackwright.core.openstack.secrets import refusal
+from stackwright.core.openstack.tenant_secrets import refusal
 from stackwright.core.plan import Key
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from stackwright.adapters.threads import contained
 from stackwright.core.objects import MUST_BE_TEXT, is_text, secret_data
 from stackwright.core.openstack.errors import Reason, TransientCloudError
 from stackwright.core.openstack.resources import CloudRef
-from stackwright.core.openstack.secrets import refusal
+from stackwright.core.openstack.tenant_secrets import refusal
 from stackwright.core.plan import Key, Object
 
 if TYPE_CHECKING:

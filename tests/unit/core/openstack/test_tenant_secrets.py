@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from stackwright.core.objects import MANAGED, OWNER
-from stackwright.core.openstack.secrets import refusal
+from stackwright.core.openstack.tenant_secrets import refusal
 
 KEY = ("ns", "s")
 

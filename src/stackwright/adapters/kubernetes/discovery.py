@@ -22,11 +22,11 @@ Ask = Callable[[str], Awaitable[Any]]
 """Path → the decoded response of a GET request."""
 
 
-class Kinds:
+class Discovery:
     """What was proven about kinds.
 
     ask      sends a request for a path of the discovery
-    confirm  seconds between the two requests; 0 for one request, as for a command that changes nothing by itself
+    confirm  seconds between the two requests; 0 for one request, as for a command, whose user sees the error
     """
 
     def __init__(self, ask: Ask, confirm: float) -> None:
@@ -50,7 +50,7 @@ class Kinds:
                     await asyncio.sleep(self._confirm)
                     absent = await self._lacks(call.kind)
             except (TransientError, TerminalError, Conflict) as failure:
-                return Unavailable(f"{error}; this is not certain, because of its discovery: {failure}")
+                return Unavailable(f"{error}; the discovery of the API could not confirm this: {failure}")
             if not absent:
                 return Unavailable(f"{call}: the Kubernetes API returned 404, although it serves this kind")
             self._absent.add(path)
