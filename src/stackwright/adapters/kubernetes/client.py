@@ -27,7 +27,7 @@ from stackwright.api.fields.naming import GROUP, NAMESPACE, OBJECT, RESOURCE
 from stackwright.api.kinds import ACCESS_REVIEW, EVENT
 from stackwright.api.meta import Kind
 from stackwright.core.digest import digest
-from stackwright.core.errors import Conflict, NotServed, TerminalError, TransientError
+from stackwright.core.errors import Conflict, NotServed, TerminalError, TransientError, Unavailable
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Fence, Labels, unfenced
 from stackwright.core.prune import without_empties
@@ -94,9 +94,12 @@ class KubernetesCluster:
         call = Call("get", kind, "/".join(key))
         request = BasicRequest("GET", _object_url(call, *key))
         try:
-            return _object(await self._send(call, request))
+            found = _decoded(call, await self._send(call, request))
         except Conflict:  # 404 of the object itself
             return None
+        if found.get("kind") != kind.kind or _name_in(found) != key[1]:
+            raise Unavailable(f"{call}: the response is another object")
+        return found
 
     async def list(self, kind: Kind, namespace: str = "", labels: Mapping[str, str] | None = None) -> list[Object]:
         call = Call("list", kind, namespace)
@@ -106,13 +109,17 @@ class KubernetesCluster:
             params["labelSelector"] = str(Labels(labels))
         found: list[Object] = []
         while True:
-            content = await self._send(call, BasicRequest("GET", url, params=params))
-            token, _, items = decoders.decode_list(content, _Plain)
+            page = _decoded(call, await self._send(call, BasicRequest("GET", url, params=params)))
+            items = page.get("items")
+            if not str(page.get("kind")).endswith("List") or page.get("apiVersion") != kind.api_version:
+                raise Unavailable(f"{call}: the response is no list of this kind")
+            if not isinstance(items, list) or not all(map(_name_in, items)):
+                raise Unavailable(f"{call}: the response is no list of objects")
             for item in items:  # items of built-in kinds lack these two
                 item.setdefault("apiVersion", kind.api_version)
                 item.setdefault("kind", kind.kind)
             found += items
-            if not token:
+            if not (token := (page.get("metadata") or {}).get("continue")):
                 return found
             params["continue"] = token
 
@@ -225,6 +232,22 @@ class KubernetesCluster:
         if response.status_code >= 400:
             raise error_of(call, response.status_code, response.content)
         return bytes(response.content)
+
+
+def _decoded(call: Call, content: bytes) -> Object:
+    """Raises Unavailable for a response that is no object, as of a proxy."""
+    try:
+        decoded = decoders.decode_object(content, _Plain)
+    except Exception:  # of the library's decoder
+        decoded = None
+    if not isinstance(decoded, dict):
+        raise Unavailable(f"{call}: the response is no object in JSON")
+    return decoded
+
+
+def _name_in(obj: Any) -> str:
+    metadata = obj.get("metadata") if isinstance(obj, dict) else None
+    return str(metadata.get("name") or "") if isinstance(metadata, dict) else ""
 
 
 def _object(content: bytes) -> Object:

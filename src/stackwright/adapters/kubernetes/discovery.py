@@ -8,7 +8,8 @@ users of an address were gone. So a kind counts as not served only if the discov
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
+import math
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -17,6 +18,7 @@ from stackwright.api.meta import Kind
 from stackwright.core.errors import Conflict, NotServed, TerminalError, TransientError, Unavailable
 
 CONFIRM = 5.0  # seconds between the two requests
+VALID = 60.0  # seconds after which another request is necessary; one is enough then
 PRESENT = "apps"  # a group that each API server serves, so a list without it is not the list of all groups
 Ask = Callable[[str], Awaitable[Any]]
 """Path → the decoded response of a GET request."""
@@ -31,30 +33,41 @@ class Discovery:
 
     def __init__(self, ask: Ask, confirm: float) -> None:
         self._ask, self._confirm = ask, confirm
-        self._absent = set[str]()  # paths, because a Kind equals its other versions
-        self._locks = defaultdict[str, asyncio.Lock](asyncio.Lock)
+        self._absent: dict[str, float] = {}  # path, because a Kind equals its other versions → time of the last proof
+        self._running: dict[str, asyncio.Task[str]] = {}
 
     def served(self, kind: Kind) -> None:
         """Note a response about objects of the kind."""
-        self._absent.discard(_path(kind))
+        self._absent.pop(_path(kind), None)
 
     async def verified(self, call: Call, error: NotServed) -> TransientError:
-        """The error of a request that got `error`: Unavailable unless the discovery confirms it."""
+        """The error of a request that got `error`: Unavailable unless the discovery confirms it. Requests for one kind
+        at the same time share one proof.
+        """
         path = _path(call.kind)
-        async with self._locks[path]:
-            if path in self._absent:
-                return error
-            try:
-                absent = await self._lacks(call.kind)
-                if absent and self._confirm:
-                    await asyncio.sleep(self._confirm)
-                    absent = await self._lacks(call.kind)
-            except (TransientError, TerminalError, Conflict) as failure:
-                return Unavailable(f"{error}; the discovery of the API could not confirm this: {failure}")
-            if not absent:
-                return Unavailable(f"{call}: the Kubernetes API returned 404, although it serves this kind")
-            self._absent.add(path)
+        if time.monotonic() - self._absent.get(path, -math.inf) < VALID:
             return error
+        if path not in self._running:
+            self._running[path] = asyncio.create_task(self._doubt(call.kind))
+            self._running[path].add_done_callback(lambda _: self._running.pop(path))
+        doubt = await asyncio.shield(self._running[path])
+        return Unavailable(f"{call}: {doubt}") if doubt else error
+
+    async def _doubt(self, kind: Kind) -> str:
+        """Why it is not certain that the kind is not served; empty if it is."""
+        path = _path(kind)
+        try:
+            absent = await self._lacks(kind)
+            if absent and path not in self._absent and self._confirm:
+                await asyncio.sleep(self._confirm)
+                absent = await self._lacks(kind)
+        except (TransientError, TerminalError, Conflict) as error:
+            return f"the response is 404, and the discovery of the API could not confirm this: {error}"
+        if not absent:
+            self._absent.pop(path, None)
+            return "the Kubernetes API returned 404, although it serves this kind"
+        self._absent[path] = time.monotonic()
+        return ""
 
     async def _lacks(self, kind: Kind) -> bool:
         """Whether a valid discovery does not list the kind. Raises TransientError if it is not valid."""

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Use = tuple[str, str]  # name of an agent, and what uses it
-Step = Callable[["Connection", str, Collection[str]], None]
+Step = Callable[["Connection", str, Collection[str]], bool]
+"""A step of a deletion; returns whether the agent was listed."""
 # States of a migration that no longer needs its hosts, for Nova when it deletes a compute service.
 ENDED = ("confirmed", "reverted", "error", "failed", "completed", "cancelled", "done")
 RECEIVED = 64 << 20  # bytes of all responses of a call
@@ -50,9 +51,10 @@ class CloudAgents:
     async def forget(self, action: DeleteAgents, admin: Mapping[str, str]) -> dict[str, str]:
         demand(admin, action.look.admin_secret)
         errors: dict[str, str] = {}
-        api = APIS[action.look.service]
-        for step in (each for each in (api.vacate, api.forget) if each):
-            errors |= await self._call(action, partial(_each, step, action, set(action.agents) - errors.keys(), admin))
+        api, listed = APIS[action.look.service], action.agents
+        for step in (each for each in (api.vacate, api.forget) if each and listed):
+            failed, listed = await self._call(action, partial(_each, step, action, listed, admin))
+            errors |= failed
             if set(action.agents) <= errors.keys():
                 return errors
             await asyncio.sleep(CONFIRM)
@@ -65,19 +67,21 @@ class CloudAgents:
             raise late() from None
 
 
-def _each(step: Step, action: DeleteAgents, names: Collection[str], admin: Mapping[str, str]) -> dict[str, str]:
-    """Agent → error, for those at which the step fails."""
+def _each(
+    step: Step, action: DeleteAgents, names: Iterable[str], admin: Mapping[str, str]
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Agent → error, for those at which the step fails, and the listed agents at which it succeeds."""
     cloud = _connected(admin)
     failures = sdk_errors(LibraryFailed, TransientError)
-    errors = {}
-    for name in (each for each in action.agents if each in names):
+    errors, done = {}, []
+    for name in names:
         try:
             check_time()
             with answering():
-                step(cloud, name, action.look.holders)
+                done += [name] if step(cloud, name, action.look.holders) else []
         except failures as error:  # the other agents do not wait
             errors[name] = message_of(error)
-    return errors
+    return errors, tuple(done)
 
 
 def _still_listed(action: DeleteAgents, admin: Mapping[str, str]) -> dict[str, str]:
@@ -113,11 +117,13 @@ def compute_uses(cloud: Connection, names: Collection[str]) -> Iterator[Use]:
                     yield name, f"the migration of server {migration.server_id}"
 
 
-def forget_compute(cloud: Connection, name: str, leaving: Collection[str] = ()) -> None:
-    for service in _services(cloud, name):
+def forget_compute(cloud: Connection, name: str, leaving: Collection[str] = ()) -> bool:
+    found = _services(cloud, name)
+    for service in found:
         if service.state != "down":
             raise TransientError("it reports again")
         cloud.compute.delete_service(service)
+    return bool(found)
 
 
 def _services(cloud: Connection, name: str) -> list[Any]:
@@ -139,19 +145,23 @@ def network_uses(cloud: Connection, names: Collection[str]) -> Iterator[Use]:
                 yield from ((name, what) for what in port_uses(cloud.network, str(agent.host)))
 
 
-def vacate_network_agent(cloud: Connection, name: str, leaving: Collection[str] = ()) -> None:
+def vacate_network_agent(cloud: Connection, name: str, leaving: Collection[str] = ()) -> bool:
     """Move the routers or networks of an agent to agents that are not `leaving`."""
-    for agent in _agents(cloud, name):
+    found = _agents(cloud, name)
+    for agent in found:
         _vacate(cloud, agent, leaving)
+    return bool(found)
 
 
-def forget_network_agent(cloud: Connection, name: str, leaving: Collection[str] = ()) -> None:
+def forget_network_agent(cloud: Connection, name: str, leaving: Collection[str] = ()) -> bool:
     """Delete an agent without uses, after its routers or networks were moved to agents that are not `leaving`."""
-    for agent in _agents(cloud, name):
+    found = _agents(cloud, name)
+    for agent in found:
         _vacate(cloud, agent, leaving)
         cloud.network.delete_agent(agent)
     if name.startswith(f"{CONTROLLER}@"):
         delete_half_deleted(cloud.network)
+    return bool(found)
 
 
 def _vacate(cloud: Connection, agent: Any, leaving: Collection[str]) -> None:

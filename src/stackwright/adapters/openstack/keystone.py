@@ -203,7 +203,14 @@ def _remove(identity: Any, spec: Mapping[str, Any]) -> None:
 
 
 def _service(identity: Any, spec: Mapping[str, Any]) -> Any | None:
-    return next(identity.services(type=spec["serviceType"], name=spec["serviceName"]), None)
+    """The service; None if a list lacks it.
+
+    A list without Keystone's own service, which its bootstrap creates, is wrong: it would lead to a second service.
+    """
+    every = list(identity.services())
+    if not any(each.type == "identity" for each in every):
+        raise TransientError("Keystone lists no service of the type identity, so the list is not complete")
+    return next((each for each in every if (each.type, each.name) == (spec["serviceType"], spec["serviceName"])), None)
 
 
 def error_of(action: CatalogEntry, auth_url: str, error: Exception) -> Exception:

@@ -7,11 +7,13 @@ the tenant chooses. So it uses no Secret that a service of Stackwright, or Clust
 from __future__ import annotations
 
 from stackwright.api.meta import LCM, OURS
-from stackwright.core.objects import MANAGED, OWNER, controller_of, label
+from stackwright.core.objects import MANAGED, OWNER, label
 from stackwright.core.plan import Key, Object
 
 # Those of Cluster API: kubeconfigs and keys of certificate authorities. Bootstrap data belong to another group.
 CLUSTER_API = ("cluster.x-k8s.io", "controlplane.cluster.x-k8s.io")
+CLUSTER_NAME = "cluster.x-k8s.io/cluster-name"
+PURPOSES = ("kubeconfig", "ca", "etcd", "sa", "proxy")  # of Secrets whose owner depends on the control plane provider
 
 
 def refusal(secret: Object | None, key: Key) -> str:
@@ -21,10 +23,13 @@ def refusal(secret: Object | None, key: Key) -> str:
 
 
 def _owner(secret: Object) -> str:
-    controller = controller_of(secret)
-    group, _, _ = str(controller.get("apiVersion", "")).rpartition("/")
-    if group in CLUSTER_API or any(group == ours or group.endswith(f".{ours}") for ours in (LCM, OURS)):
-        return f"{controller.get('kind')} {controller.get('name')}"
+    for each in (secret.get("metadata") or {}).get("ownerReferences") or ():
+        group, _, _ = str(each.get("apiVersion", "")).rpartition("/")
+        if group in CLUSTER_API or any(group == ours or group.endswith(f".{ours}") for ours in (LCM, OURS)):
+            return f"{each.get('kind')} {each.get('name')}"
+    cluster = label(secret, CLUSTER_NAME)
+    if cluster and str(secret["metadata"].get("name")) in {f"{cluster}-{purpose}" for purpose in PURPOSES}:
+        return f"Cluster {cluster}"
     if owner := label(secret, OWNER):
         return owner.replace(".", " ", 1)
     return "the operator" if any(label(secret, name) == value for name, value in MANAGED.items()) else ""

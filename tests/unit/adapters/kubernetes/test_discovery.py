@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from stackwright.adapters.kubernetes import discovery as module
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.meta import Kind
 from stackwright.core.errors import NotServed, Unavailable
@@ -91,7 +93,7 @@ async def test_a_404_for_a_kind_that_the_api_serves_proves_nothing(server: Serve
         await cluster.list(OLD)
     with pytest.raises(Unavailable):
         await cluster.get(OLD, KEY)
-    server.serve({THINGS: {"kind": "ThingList", "items": []}})
+    server.serve({THINGS: {"kind": "ThingList", "apiVersion": "x.example/v1", "items": []}})
     assert await cluster.list(OLD) == []
 
 
@@ -119,14 +121,14 @@ async def test_one_discovery_without_the_kind_proves_nothing(server: Server, clu
 
 async def test_a_kind_that_was_served_since_is_verified_again(server: Server, cluster: KubernetesCluster) -> None:
     server.serve(discovery("v2", v2="things"))
-    server.responses["apis/x.example/v2/things"] = [{"kind": "ThingList", "items": []}]
+    server.responses["apis/x.example/v2/things"] = [{"kind": "ThingList", "apiVersion": "x.example/v2", "items": []}]
     with pytest.raises(NotServed):
         await cluster.list(OLD)
     assert await cluster.list(NEW) == []
     with pytest.raises(NotServed):
         await cluster.list(OLD)
     assert server.asked.count("apis") == 2, "a response about another version changes nothing"
-    missing = json.dumps({"details": {"name": "a"}}).encode()
+    missing = json.dumps({"details": {"name": "a", "kind": "things", "group": "x.example"}}).encode()
     server.responses["apis/x.example/v1/namespaces/n/things/a"] = [(404, missing)]
     assert await cluster.get(OLD, KEY) is None
     server.serve(discovery("v1", v1="things"))
@@ -162,3 +164,79 @@ async def test_a_command_asks_once(server: Server) -> None:
     finally:
         await made.close()
     assert server.asked.count("apis") == 1
+
+
+async def test_a_proof_expires(server: Server, cluster: KubernetesCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kind may have been installed since, without a response about it."""
+    server.serve(discovery())
+    with pytest.raises(NotServed):
+        await cluster.list(OLD)
+    monkeypatch.setattr(module, "VALID", 0.0)
+    with pytest.raises(NotServed):
+        await cluster.list(OLD)
+    assert server.asked.count("apis") == 3, "one request renews the proof"
+    server.serve(discovery("v1", v1="things"))
+    with pytest.raises(Unavailable):
+        await cluster.list(OLD)
+    server.serve(discovery())
+    with pytest.raises(NotServed):
+        await cluster.list(OLD)
+    assert server.asked.count("apis") == 6, "a new proof takes two"
+
+
+async def test_requests_at_the_same_time_share_one_proof(server: Server, cluster: KubernetesCluster) -> None:
+    server.serve(discovery())
+    every = [asyncio.create_task(cluster.list(OLD)) for _ in range(10)]
+    await asyncio.sleep(CONFIRM / 2)
+    every[0].cancel()
+    results = await asyncio.gather(*every, return_exceptions=True)
+    assert {type(each) for each in results[1:]} == {NotServed}
+    assert server.asked.count("apis") == 2
+
+
+FOREIGN = [
+    (404, {"details": {"name": "c-m-abc", "kind": "clusters", "group": "management.example.io"}}),
+    (404, {"details": {"name": "a", "kind": "things", "group": "other.example"}}),
+    (404, {"details": {"name": "a"}}),
+    (404, {"details": "none"}),
+    (404, {"details": {"name": "elsewhere", "kind": "namespaces"}}),
+    (200, {}),
+    (200, []),
+    (200, {"kind": "Status"}),
+    (200, {"kind": "Thing", "metadata": {"name": "b"}}),
+    (200, {"kind": "Other", "metadata": {"name": "a"}}),
+    (200, {"kind": "Thing", "metadata": None}),
+]
+
+
+@pytest.mark.parametrize(("code", "body"), FOREIGN)
+async def test_a_response_about_another_object_is_no_absence(
+    server: Server, cluster: KubernetesCluster, code: int, body: Any
+) -> None:
+    """Proxies in front of API servers have objects of their own."""
+    server.serve(discovery("v1", v1="things"))
+    server.responses["apis/x.example/v1/namespaces/n/things/a"] = [(code, json.dumps(body).encode())]
+    with pytest.raises(Unavailable):
+        await cluster.get(OLD, KEY)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"<html>",
+        b"{}",
+        b"[]",
+        b'{"items": []}',
+        b'{"kind": "ThingList", "apiVersion": "x.example/v2", "items": []}',
+        b'{"kind": "Things", "apiVersion": "x.example/v1", "items": []}',
+        b'{"kind": "ThingList", "apiVersion": "x.example/v1", "items": [{}]}',
+        b'{"kind": "ThingList", "apiVersion": "x.example/v1", "items": null}',
+    ],
+)
+async def test_a_response_that_is_no_list_of_the_kind_is_not_an_empty_one(
+    server: Server, cluster: KubernetesCluster, body: bytes
+) -> None:
+    server.responses[THINGS] = [(200, body)]
+    with pytest.raises(Unavailable, match="the response is no"):
+        await cluster.list(OLD)

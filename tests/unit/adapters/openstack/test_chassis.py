@@ -29,10 +29,13 @@ class Network:
         self.binaries: dict[str, str] = {}
         self.ports_: list[Port] = []
         self.breaks = False
-        self.lists_nothing = 0  # number of wrong answers
+        self.lists_nothing = self.lists_no_agents = 0  # numbers of wrong answers
 
     def agents(self, fields: list[str], binary: str = "", host: str = "") -> list[Agent]:
         """A server that ignores the filter of programs."""
+        if self.lists_no_agents:
+            self.lists_no_agents -= 1
+            return []
         found = [(key, name) for key, name in self.hosts.items() if host in ("", name)]
         facts = [
             {"id": key, "binary": self.binaries.get(key, "ovn-controller"), "host": name, "alive": key == "a"}
@@ -99,6 +102,8 @@ async def test_one_list_without_ports_does_not_delete_the_chassis_of_servers(mon
         assert await CloudAgents().forget(DeleteAgents(look, (NAME,)), ADMIN) == {
             NAME: "the port of server compute:nova on node2"
         }
-    network.ports_ = []
+    network.lists_no_agents, network.lists_nothing = 1, 1
+    assert await CloudAgents().forget(DeleteAgents(look, (NAME,)), ADMIN) == {NAME: "networking still lists it"}
+    network.lists_nothing, network.ports_ = 0, []
     assert await CloudAgents().forget(DeleteAgents(look, (NAME,)), ADMIN) == {}
     assert network.hosts == {"a": "node1"}

@@ -180,6 +180,17 @@ def test_a_value_that_may_be_secret_is_never_repeated():
             {"overrides": [{"source": "me", "values": {"keystone": {"pod": {"replicas": {"api": "x"}}}}}]},
             "spec.overrides[0].values.keystone.pod.replicas.api: takes a whole number, not 'x'",
         ),
+        (
+            "Neutron",
+            "stackwright.dev/v1alpha1",
+            {
+                "overrides": [
+                    {"source": "me", "values": {"openvswitch": {"overrides": {"a": {"labels": {"b": SHELL}}}}}}
+                ]
+            },
+            "spec.overrides[0].values.openvswitch.overrides.a.labels.b.conf.datapath: 'system; x' is not allowed; "
+            "did you mean system? allowed: 'auto', 'system', 'netdev'",
+        ),
         ("HelmBundle", API, {"releases": [{"name": "a", "chart": "https://example.org/c", "values": {"a": 1}}]}, None),
     ],
 )

@@ -28,10 +28,18 @@ AWAY, REFUSED = TransientCloudError("Unreachable", "timed out"), TransientCloudE
 GONE = TransientCloudError("CredentialsMissing", "there is no Secret")
 
 
-def going(policy: str | None, trouble: TransientCloudError | None = None) -> Plan:
+def going(
+    policy: str | None, trouble: TransientCloudError | None = None, before: TransientCloudError | None = None
+) -> Plan:
+    """`before` is the trouble of an earlier look."""
     spec = {"credentialsLostPolicy": policy} if policy else {}
+    told = [{"type": "Deleted", "status": "False", "reason": before.reason}] if before else []
     seen = CloudObservation(
-        OBJ, 0.0, spec, cloud=CloudRef(("ns", "clouds"), "mine"), view=ProjectView((CloudResource(*PORT[:1], "1"),))
+        {**OBJ, "status": {**OBJ["status"], "conditions": told}},
+        0.0,
+        spec,
+        cloud=CloudRef(("ns", "clouds"), "mine"),
+        view=ProjectView((CloudResource(*PORT[:1], "1"),)),
     )
     seen = with_error(replace(seen, view=None), trouble) if trouble else seen
     return tear_down(KIND, seen, {PORT: "1"}, lambda record: {"ports": list(record.values())})
@@ -51,6 +59,7 @@ def test_while_the_cloud_responds_all_resources_are_deleted_first(policy: str | 
         ("Wait", REFUSED, "Detach"),
         ("Wait", GONE, "Detach"),
         ("Detach", AWAY, "Orphan"),
+        ("Detach", REFUSED, "Detach"),
     ],
 )
 def test_an_unreachable_cloud_causes_a_wait_with_a_remedy(policy: str | None, trouble: Any, way: str) -> None:
@@ -66,10 +75,17 @@ def test_an_unreachable_cloud_causes_a_wait_with_a_remedy(policy: str | None, tr
     ("policy", "trouble"), [("Orphan", None), ("Orphan", AWAY), ("Detach", REFUSED), ("Detach", GONE)]
 )
 def test_a_detached_deletion_reports_the_leftovers(policy: str, trouble: Any) -> None:
-    warn, finalizer = going(policy, trouble).actions
+    warn, finalizer = going(policy, trouble, trouble).actions
     assert isinstance(warn, Warn) and isinstance(finalizer, Finalizer)
     assert warn.message == "Left in the cloud: port 1"
     assert not finalizer.present
+
+
+@pytest.mark.parametrize("before", [None, AWAY, GONE])
+def test_one_refused_login_does_not_detach(before: TransientCloudError | None) -> None:
+    plan = going("Detach", REFUSED, before)
+    assert plan.actions == () and plan.requeue
+    assert plan.conditions[0].reason == REFUSED.reason
 
 
 def test_a_cloud_without_the_api_of_a_recorded_resource_blocks_with_a_remedy() -> None:

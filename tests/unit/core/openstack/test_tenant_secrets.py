@@ -12,8 +12,11 @@ from stackwright.core.openstack.tenant_secrets import refusal
 KEY = ("ns", "s")
 
 
-def secret(group: str = "", kind: str = "Thing", **meta: Any) -> dict[str, Any]:
-    owner = {"apiVersion": f"{group}/v1" if group else "v1", "kind": kind, "name": "o", "controller": True}
+CLUSTER = {"cluster.x-k8s.io/cluster-name": "c"}
+
+
+def secret(group: str = "", kind: str = "Thing", *, controller: bool = True, **meta: Any) -> dict[str, Any]:
+    owner = {"apiVersion": f"{group}/v1", "kind": kind, "name": "o", "controller": controller}
     return {"metadata": {"namespace": "ns", "name": "s", "ownerReferences": [owner] if group else [], **meta}}
 
 
@@ -24,6 +27,9 @@ def secret(group: str = "", kind: str = "Thing", **meta: Any) -> dict[str, Any]:
         (secret("services.stackwright.dev", "DatabaseAccount"), "DatabaseAccount o"),
         (secret("controlplane.cluster.x-k8s.io", "KubeadmControlPlane"), "KubeadmControlPlane o"),
         (secret("cluster.x-k8s.io", "Cluster"), "Cluster o"),
+        (secret("cluster.x-k8s.io", "Cluster", controller=False), "Cluster o"),
+        (secret("etcdcluster.cluster.x-k8s.io", "Etcd", name="c-etcd", labels=CLUSTER), "Cluster c"),
+        (secret(name="c-kubeconfig", labels=CLUSTER), "Cluster c"),
         (secret(labels={OWNER: "keystone.cloud"}), "keystone cloud"),
         (secret(labels=MANAGED), "the operator"),
     ],
@@ -38,7 +44,7 @@ def test_secrets_of_services_and_of_control_planes_are_refused(found: Any, owner
         None,
         secret(),
         secret("external-secrets.io", "ExternalSecret"),
-        secret("bootstrap.cluster.x-k8s.io", "KubeadmConfig"),
+        secret("bootstrap.cluster.x-k8s.io", "KubeadmConfig", name="c-machine-1", labels=CLUSTER),
         secret("evilstackwright.dev"),
         secret(labels={"app.kubernetes.io/managed-by": "Helm"}),
     ],

@@ -82,9 +82,9 @@ class Logins:
         if known and known.login and time.monotonic() - known.read < READ_AGAIN:
             return known.login
         secret = await self._secrets(cloud.secret)
-        if refused := refusal(secret, cloud.secret):
+        if not cloud.granted and (refused := refusal(secret, cloud.secret)):
             self.forget(cloud)
-            raise TransientCloudError(Reason.CREDENTIALS_INVALID, refused)
+            raise TransientCloudError(Reason.FORBIDDEN, refused)  # not a login error, which would count as lost
         data, now = secret_data(secret), time.monotonic()
         digest = _digest(data)
         if known is None or known.digest != digest:
