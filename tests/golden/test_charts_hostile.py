@@ -171,10 +171,14 @@ SHELL = [
     ("openvswitch", "openvswitch", "conf.datapath", {"datapath": "system; touch x"}),
     ("openvswitch", "openvswitch", "conf.tunnel_interface", {"tunnel_interface": "a\nb"}),
     ("openvswitch", "openvswitch", "conf.bridges", {"bridges": [{"bridge": "a b"}]}),
+    ("openvswitch", "openvswitch", "conf.bridges", {"bridges": [{"bridge": "a", "interface": "e;x"}]}),
+    *(("openvswitch", "openvswitch", "conf.datapath", {"datapath": f"a{sign}b"}) for sign in ";`'|&<>$(){}*?~#!\\"),
 ]
 
 
-@pytest.mark.parametrize(("chart", "component", "field", "conf"), SHELL, ids=[field for _, _, field, _ in SHELL])
+@pytest.mark.parametrize(
+    ("chart", "component", "field", "conf"), SHELL, ids=[f"{field} {conf}" for _, _, field, conf in SHELL]
+)
 def test_values_of_single_nodes_do_not_become_code_of_a_shell(
     chart: str, component: str, field: str, conf: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -434,7 +434,9 @@ def test_an_internal_error_is_one_line_with_its_place(
     assert ("Traceback" in told, "hunter2" in told) == (verbose, verbose)
 
 
-def test_a_table_that_is_updated_has_no_other_format(cluster: MemoryCluster) -> None:
-    result = called("status", "--watch", "-o", "json")
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_a_table_that_is_updated_has_no_other_format(cluster: MemoryCluster, form: str) -> None:
+    result = called("status", "--watch", "-o", form)
     assert result.exit_code == 2
     assert "cannot be combined with --output" in " ".join(result.stderr.split())

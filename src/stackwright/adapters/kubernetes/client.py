@@ -206,7 +206,7 @@ class KubernetesCluster:
 
     async def _read_discovery(self, path: str) -> Object:
         call = Call("get", DISCOVERY, path)
-        return _object(await self._response(call, BasicRequest("GET", path)))
+        return _decoded(call, await self._response(call, BasicRequest("GET", path)))
 
     async def _send(self, call: Call, request: BasicRequest) -> bytes:
         try:

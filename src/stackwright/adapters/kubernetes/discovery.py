@@ -72,14 +72,14 @@ class Discovery:
     async def _lacks(self, kind: Kind) -> bool:
         """Whether a valid discovery does not list the kind. Raises TransientError if it is not valid."""
         if kind.group:
-            groups = _items(await self._ask("apis"), "APIGroupList", "groups")
-            versions = {group.get("name"): group.get("versions") or () for group in groups}
-            if PRESENT not in versions:
+            groups = _listed(await self._ask("apis"), "APIGroupList", "groups")
+            if PRESENT not in {group.get("name") for group in groups}:
                 raise TransientError("the list of API groups is incomplete")
-            if kind.version not in {each.get("version") for each in versions.get(kind.group, ())}:
+            versions = [_mappings(group.get("versions")) for group in groups if group.get("name") == kind.group]
+            if kind.version not in {each.get("version") for every in versions for each in every}:
                 return True
         of_version, _, _ = _path(kind).rpartition("/")
-        resources = _items(await self._ask(of_version), "APIResourceList", "resources")
+        resources = _listed(await self._ask(of_version), "APIResourceList", "resources")
         return kind.plural not in {each.get("name") for each in resources}
 
 
@@ -89,8 +89,13 @@ def _path(kind: Kind) -> str:
     )
 
 
-def _items(response: Any, kind: str, field: str) -> list[Any]:
-    items = response.get(field) if isinstance(response, dict) and response.get("kind") == kind else None
-    if not isinstance(items, list) or not all(isinstance(each, dict) for each in items):
+def _listed(response: Any, kind: str, field: str) -> list[dict[str, Any]]:
+    if not isinstance(response, dict) or response.get("kind") != kind:
         raise TransientError(f"the response is no {kind}")
-    return items
+    return _mappings(response.get(field))
+
+
+def _mappings(value: Any) -> list[dict[str, Any]]:
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+        raise TransientError("the response has no list of mappings")
+    return value

@@ -128,6 +128,15 @@ async def test_a_kind_that_was_served_since_is_verified_again(server: Server, cl
     with pytest.raises(NotServed):
         await cluster.list(OLD)
     assert server.asked.count("apis") == 2, "a response about another version changes nothing"
+    page = {"kind": "ThingList", "apiVersion": "x.example/v1", "items": []}
+    server.responses[THINGS] = [page, WRONG]
+    assert await cluster.list(OLD) == []
+    server.serve(discovery("v1", v1="things"))
+    with pytest.raises(Unavailable):
+        await cluster.list(OLD)
+    server.serve(discovery())
+    with pytest.raises(NotServed):
+        await cluster.list(OLD)
     missing = json.dumps({"details": {"name": "a", "kind": "things", "group": "x.example"}}).encode()
     server.responses["apis/x.example/v1/namespaces/n/things/a"] = [(404, missing)]
     assert await cluster.get(OLD, KEY) is None
@@ -142,7 +151,11 @@ async def test_a_kind_that_was_served_since_is_verified_again(server: Server, cl
         WRONG,
         (500, b"{}"),
         (403, b"{}"),
+        (200, b"<html>"),
+        (409, b"{}"),
+        (404, b'{"details": {"name": "apis", "kind": ""}}'),
         {"kind": "APIGroupList", "groups": []},
+        {"kind": "APIGroupList", "groups": [{"name": "apps"}, {"name": "x.example", "versions": ["v1"]}]},
         {"kind": "APIGroupList", "groups": None},
         {"kind": "APIGroupList", "groups": ["apps"]},
         {"kind": "Status", "groups": [{"name": "apps"}]},
@@ -153,6 +166,37 @@ async def test_a_discovery_that_is_none_proves_nothing(server: Server, cluster: 
     server.responses["apis"] = [wrong]
     with pytest.raises(Unavailable, match="could not confirm this"):
         await cluster.list(OLD)
+
+
+@pytest.mark.parametrize(
+    "wrong", [WRONG, {"kind": "Status", "resources": []}, {"kind": "APIResourceList", "resources": None}, {}]
+)
+async def test_a_list_of_resources_that_is_none_proves_nothing(
+    server: Server, cluster: KubernetesCluster, wrong: Any
+) -> None:
+    server.serve(discovery("v1"))
+    server.responses["apis/x.example/v1"] = [wrong]
+    with pytest.raises(Unavailable, match="could not confirm this"):
+        await cluster.list(OLD)
+
+
+async def test_the_two_requests_are_apart_and_do_not_delay_other_kinds(
+    server: Server, cluster: KubernetesCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+    both = asyncio.Event()
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 2:
+            both.set()
+        await both.wait()
+
+    monkeypatch.setattr(module.asyncio, "sleep", sleep)
+    server.serve(discovery())
+    results = await asyncio.gather(cluster.list(OLD), cluster.list(NODE), return_exceptions=True)
+    assert [type(each) for each in results] == [NotServed, NotServed]
+    assert waits == [CONFIRM] * 2 and module.CONFIRM == 5.0
 
 
 async def test_a_command_asks_once(server: Server) -> None:

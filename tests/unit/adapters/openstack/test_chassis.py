@@ -107,3 +107,18 @@ async def test_one_list_without_ports_does_not_delete_the_chassis_of_servers(mon
     network.lists_nothing, network.ports_ = 0, []
     assert await CloudAgents().forget(DeleteAgents(look, (NAME,)), ADMIN) == {}
     assert network.hosts == {"a": "node1"}
+
+
+async def test_a_use_that_one_list_lacks_is_not_forgotten_with_another_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = Network()
+    network.hosts["c"] = "node3"
+    network.ports_ = [port("compute:nova", "node2")]
+    lists: list[list[Port]] = [network.ports_, []]
+    monkeypatch.setattr(network, "ports", lambda **query: lists.pop(0) if lists else [])
+    monkeypatch.setattr(agents, "connect", lambda *_, **__: cloud(network))
+    monkeypatch.setattr(agents, "CONFIRM", 0.0)
+    names = (NAME, "ovn-controller@node3")
+    look = Inventory(("openstack", "networking-inventory"), {}, "networking", names, ("openstack", "keystone-admin"))
+    found = await CloudAgents().forget(DeleteAgents(look, names), ADMIN)
+    assert found == {NAME: "the port of server compute:nova on node2"}
+    assert network.hosts == {"a": "node1", "b": "node2"}

@@ -88,11 +88,20 @@ WRONG = [
     ),
     *(
         (
+            {"services": {"networking": {"openvswitch": {"values": {"overrides": wrong}}}}},
+            f"spec.services.networking.openvswitch.values.overrides{where}: takes a mapping of fields",
+        )
+        for wrong, where in (("x", ""), ({"a": {"labels": {"rack::a": 5}}}, ".a.labels.rack::a"))
+    ),
+    *(
+        (
             {"nodes": {label: {"services": {"compute": {"nova": {"compute": {"values": {}}}}}}}},
             f"spec.nodes.{shown}: {told}",
         )
         for label, shown, told in (
             ("rack:a", "rack:a", "write <label>::<value>"),
+            ("rack::", "rack::", "write <label>::<value>"),
+            ("::a", "::a", "write <label>::<value>"),
             ("A b::c", "***", "the part before :: is not a valid name of a label"),
             ("a/b/c::d", "a/b/c::d", "the part before :: is not a valid name of a label"),
             ("rack::a::b", "rack::a::b", "the part after :: takes at most 63 letters"),

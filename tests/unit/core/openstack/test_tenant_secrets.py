@@ -31,6 +31,7 @@ def secret(group: str = "", kind: str = "Thing", *, controller: bool = True, **m
         (secret("etcdcluster.cluster.x-k8s.io", "Etcd", name="c-etcd", labels=CLUSTER), "Cluster c"),
         (secret(name="c-kubeconfig", labels=CLUSTER), "Cluster c"),
         (secret(labels={OWNER: "keystone.cloud"}), "keystone cloud"),
+        (secret(labels={OWNER: "keystone.a.b"}), "keystone a.b"),
         (secret(labels=MANAGED), "the operator"),
     ],
 )

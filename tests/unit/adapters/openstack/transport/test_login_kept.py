@@ -82,5 +82,6 @@ async def test_credentials_of_a_service_are_not_used_for_a_tenant() -> None:
     logins.forget(CLOUD)
     with pytest.raises(TransientCloudError, match="belongs to keystone cloud") as error:
         await logins.get(CLOUD)
+    assert logins._known == {}
     assert error.value.reason not in LOGIN, "such an error counts as lost credentials"
     assert await logins.get(replace(CLOUD, granted=True)), "an administrator shared it"
