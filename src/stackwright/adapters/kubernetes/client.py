@@ -110,7 +110,7 @@ class KubernetesCluster:
         found: list[Object] = []
         while True:
             page = _decoded(call, await self._send(call, BasicRequest("GET", url, params=params)))
-            items = page.get("items")
+            items = page.get("items") or []  # null for an empty list of some servers
             if not str(page.get("kind")).endswith("List") or page.get("apiVersion") != kind.api_version:
                 raise Unavailable(f"{call}: the response is no list of this kind")
             if not isinstance(items, list) or not all(map(_name_in, items)):

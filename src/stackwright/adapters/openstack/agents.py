@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from stackwright.adapters.openstack.chassis import CONTROLLER, delete_half_deleted, port_uses
 from stackwright.adapters.openstack.moves import move_networks, move_routers
-from stackwright.adapters.openstack.transport.client import connect, demand, message_of, sdk_errors
+from stackwright.adapters.openstack.transport.client import connect, message_of, require_credentials, sdk_errors
 from stackwright.adapters.openstack.transport.deadline import check_time, late
 from stackwright.adapters.openstack.transport.shapes import answering
 from stackwright.adapters.threads import LibraryFailed, Workers
@@ -49,7 +49,7 @@ class CloudAgents:
         self._workers = Workers()
 
     async def forget(self, action: DeleteAgents, admin: Mapping[str, str]) -> dict[str, str]:
-        demand(admin, action.look.admin_secret)
+        require_credentials(admin, action.look.admin_secret)
         errors: dict[str, str] = {}
         api, listed = APIS[action.look.service], action.agents
         for step in (each for each in (api.vacate, api.forget) if each and listed):

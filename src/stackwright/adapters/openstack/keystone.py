@@ -12,7 +12,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from stackwright.adapters.openstack.transport.client import bound, connect, demand, message_of, sdk_errors, status_of
+from stackwright.adapters.openstack.transport.client import (
+    bound,
+    connect,
+    message_of,
+    require_credentials,
+    sdk_errors,
+    status_of,
+)
 from stackwright.adapters.openstack.transport.shapes import answering
 from stackwright.adapters.threads import LibraryFailed, Workers
 from stackwright.core.digest import digest
@@ -38,11 +45,11 @@ class KeystoneIdentity:
         self._lock = threading.Lock()
 
     async def account(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None:
-        demand(admin, action.admin_secret)
+        require_credentials(admin, action.admin_secret)
         await self._asked(action, admin, lambda: self._entry(action, admin, password))
 
     async def missing(self, action: CatalogEntry, admin: Mapping[str, str], password: str | None) -> str:
-        demand(admin, action.admin_secret)
+        require_credentials(admin, action.admin_secret)
         return await self._asked(action, admin, lambda: self._check(action, admin, password))
 
     async def _asked(self, action: CatalogEntry, admin: Mapping[str, str], what: Callable[[], T]) -> T:
