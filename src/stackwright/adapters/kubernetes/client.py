@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any
 
 import httpx2
 import structlog
 from lightkube.config.client_adapter import ConnectionParams
 from lightkube.config.kubeconfig import KubeConfig
-from lightkube.core import decoders
 from lightkube.core.generic_client import BasicRequest, GenericAsyncClient
 from lightkube.types import PatchType
 
@@ -23,11 +21,12 @@ from stackwright.adapters.kubernetes.command import Tell
 from stackwright.adapters.kubernetes.discovery import CONFIRM, Discovery
 from stackwright.adapters.kubernetes.errors import Call, error_of
 from stackwright.adapters.kubernetes.login import explained, kubeconfig, logged_in, of_context
+from stackwright.adapters.kubernetes.responses import asked_for, decoded, items_of, plain
 from stackwright.api.fields.naming import GROUP, NAMESPACE, OBJECT, RESOURCE
 from stackwright.api.kinds import ACCESS_REVIEW, EVENT
 from stackwright.api.meta import Kind
 from stackwright.core.digest import digest
-from stackwright.core.errors import Conflict, NotServed, TerminalError, TransientError, Unavailable
+from stackwright.core.errors import Conflict, NotServed, TerminalError, TransientError
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Fence, Labels, unfenced
 from stackwright.core.prune import without_empties
@@ -40,13 +39,6 @@ VERSION = Kind("", "", "Version", "version", namespaced=False)
 MANAGER = "stackwright"
 SHOWN = 63  # characters of an invalid name in an error
 OnCall = Callable[[str, Kind], None]
-
-
-class _Plain:
-    """Model class for lightkube that returns the decoded dict unchanged."""
-
-    def __new__(cls, decoded: Any) -> Any:
-        return decoded
 
 
 class KubernetesCluster:
@@ -94,12 +86,9 @@ class KubernetesCluster:
         call = Call("get", kind, "/".join(key))
         request = BasicRequest("GET", _object_url(call, *key))
         try:
-            found = _decoded(call, await self._send(call, request))
+            return asked_for(call, await self._send(call, request))
         except Conflict:  # 404 of the object itself
             return None
-        if found.get("kind") != kind.kind or _name_in(found) != key[1]:
-            raise Unavailable(f"{call}: the response is another object")
-        return found
 
     async def list(self, kind: Kind, namespace: str = "", labels: Mapping[str, str] | None = None) -> list[Object]:
         call = Call("list", kind, namespace)
@@ -109,16 +98,8 @@ class KubernetesCluster:
             params["labelSelector"] = str(Labels(labels))
         found: list[Object] = []
         while True:
-            page = _decoded(call, await self._send(call, BasicRequest("GET", url, params=params)))
-            items = page.get("items") or []  # null for an empty list of some servers
-            if not str(page.get("kind")).endswith("List") or page.get("apiVersion") != kind.api_version:
-                raise Unavailable(f"{call}: the response is no list of this kind")
-            if not isinstance(items, list) or not all(map(_name_in, items)):
-                raise Unavailable(f"{call}: the response is no list of objects")
-            for item in items:  # items of built-in kinds lack these two
-                item.setdefault("apiVersion", kind.api_version)
-                item.setdefault("kind", kind.kind)
-            found += items
+            page = decoded(call, await self._send(call, BasicRequest("GET", url, params=params)))
+            found += items_of(call, page)
             if not (token := (page.get("metadata") or {}).get("continue")):
                 return found
             params["continue"] = token
@@ -132,7 +113,7 @@ class KubernetesCluster:
         url, _, _ = _object_url(call, meta.get("namespace", ""), meta["name"]).rpartition("/")
         body = {"apiVersion": kind.api_version, "kind": kind.kind, **obj}
         params = {"fieldManager": manager, "fieldValidation": "Strict"}
-        return _object(await self._send(call, BasicRequest("POST", url, params=params, data=body)))
+        return plain(await self._send(call, BasicRequest("POST", url, params=params, data=body)))
 
     async def dry_run(self, kind: Kind, obj: Object, manager: str) -> None:
         """Raise the error that `apply` would raise, without a change."""
@@ -141,7 +122,7 @@ class KubernetesCluster:
     async def version(self) -> str:
         """The version of the API server, such as v1.35.2."""
         call = Call("get", VERSION, "")
-        return str(_object(await self._response(call, BasicRequest("GET", "version"))).get("gitVersion", ""))
+        return str(plain(await self._response(call, BasicRequest("GET", "version"))).get("gitVersion", ""))
 
     async def is_allowed(self, attributes: Mapping[str, str]) -> bool:
         """Whether the user has a right, by the attributes of a resource in a SelfSubjectAccessReview."""
@@ -151,7 +132,7 @@ class KubernetesCluster:
             "kind": ACCESS_REVIEW.kind,
             "spec": {"resourceAttributes": dict(attributes)},
         }
-        answer = _object(await self._send(call, BasicRequest("POST", _collection_url(call, ""), data=body)))
+        answer = plain(await self._send(call, BasicRequest("POST", _collection_url(call, ""), data=body)))
         return (answer.get("status") or {}).get("allowed") is True
 
     async def apply_status(self, kind: Kind, obj: Object, manager: str) -> Object:
@@ -165,7 +146,7 @@ class KubernetesCluster:
         params = {"fieldManager": MANAGER, "fieldValidation": "Strict"}
         headers = {"Content-Type": PatchType.MERGE.value}
         request = BasicRequest("PATCH", _object_url(call, *key), params=params, data=patch, headers=headers)
-        return _object(await self._send(call, request))
+        return plain(await self._send(call, request))
 
     async def delete(self, kind: Kind, key: Key, uid: str = "") -> None:
         call = Call("delete", kind, "/".join(key))
@@ -202,11 +183,11 @@ class KubernetesCluster:
         params = {"fieldManager": manager, "force": "true", "fieldValidation": "Strict", **more}
         url = _object_url(call, meta.get("namespace", ""), meta["name"]) + subresource
         headers = {"Content-Type": PatchType.APPLY.value}
-        return _object(await self._send(call, BasicRequest("PATCH", url, params=params, data=body, headers=headers)))
+        return plain(await self._send(call, BasicRequest("PATCH", url, params=params, data=body, headers=headers)))
 
     async def _read_discovery(self, path: str) -> Object:
         call = Call("get", DISCOVERY, path)
-        return _decoded(call, await self._response(call, BasicRequest("GET", path)))
+        return decoded(call, await self._response(call, BasicRequest("GET", path)))
 
     async def _send(self, call: Call, request: BasicRequest) -> bytes:
         try:
@@ -232,27 +213,6 @@ class KubernetesCluster:
         if response.status_code >= 400:
             raise error_of(call, response.status_code, response.content)
         return bytes(response.content)
-
-
-def _decoded(call: Call, content: bytes) -> Object:
-    """Raises Unavailable for a response that is no object, as of a proxy."""
-    try:
-        decoded = decoders.decode_object(content, _Plain)
-    except Exception:  # of the library's decoder
-        decoded = None
-    if not isinstance(decoded, dict):
-        raise Unavailable(f"{call}: the response is no object in JSON")
-    return decoded
-
-
-def _name_in(obj: Any) -> str:
-    metadata = obj.get("metadata") if isinstance(obj, dict) else None
-    return str(metadata.get("name") or "") if isinstance(metadata, dict) else ""
-
-
-def _object(content: bytes) -> Object:
-    decoded: Object = decoders.decode_object(content, _Plain)
-    return decoded
 
 
 def _collection_url(call: Call, namespace: str) -> str:

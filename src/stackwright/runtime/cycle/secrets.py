@@ -83,8 +83,7 @@ async def _ensure(action: EnsureSecret, ports: Ports, manager: str) -> None:
     """Write the Secret and keep existing fields: a password is generated once, and one set by a user is kept."""
     from stackwright.runtime import x509  # imported here: the volume provisioner runs without its library
 
-    current = await ports.cluster.get(SECRET, action.key)
-    old = secret_data(current)
+    old = secret_data(current := await ports.cluster.get(SECRET, action.key))
     fields: dict[str, Any] = dict(action.fixed)
     for name in action.generated:
         fields[name] = old.get(name) or await _chosen(action, name, ports) or ports.entropy.password()
