@@ -150,6 +150,8 @@ def vacate_network_agent(cloud: Connection, name: str, leaving: Collection[str] 
     found = _agents(cloud, name)
     for agent in found:
         _vacate(cloud, agent, leaving)
+    if not found and name.startswith(f"{CONTROLLER}@"):  # perhaps an earlier deletion was interrupted
+        delete_half_deleted(cloud.network)
     return bool(found)
 
 

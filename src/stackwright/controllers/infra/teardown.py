@@ -2,6 +2,7 @@
 
 It finds them by the record and the marks, and needs neither the spec nor the objects that the spec references. It never
 creates anything. If the credentials are lost, `spec.credentialsLostPolicy` ends the wait; it can be changed any time.
+One response of Keystone that refuses them may be wrong, so it ends nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from stackwright.controllers.infra.managed_resources import (
     twins_of,
     uncertain,
 )
-from stackwright.core.conditions import Condition, Wait, find, waiting
+from stackwright.core.conditions import Condition, Wait, waiting
 from stackwright.core.objects import has_finalizer
 from stackwright.core.openstack.calls import CloudCall, removes
 from stackwright.core.openstack.resource_types import TYPES, deletion_order
@@ -48,7 +49,7 @@ def tear_down(
         return Plan()
     policy = seen.spec.get("credentialsLostPolicy") or "Wait"
     lost = seen.failure is not None and seen.failure.type == AUTHENTICATION
-    if policy == "Orphan" or (policy == "Detach" and lost and _is_known(seen)):
+    if policy == "Orphan" or (policy == "Detach" and lost and seen.sure):
         return _detached(kind, seen, record)
     if seen.failure or seen.view is None or seen.cloud is None:
         stage = _held(seen.failure, out or _way_out(lost))
@@ -127,15 +128,6 @@ def _without(record: Record, view: ProjectView, keeps: Collection[str]) -> tuple
     kept = {(thing.what, thing.id) for thing in view.things if thing.facts.get("floating_ip_address") in keeps}
     things = tuple(thing for thing in view.things if (thing.what, thing.id) not in kept)
     return {key: id_ for key, id_ in record.items() if (key[0], id_) not in kept}, replace(view, things=things)
-
-
-def _is_known(seen: CloudObservation) -> bool:
-    """Whether an earlier look at this object in deletion failed for the same reason.
-
-    One response of Keystone that refuses the credentials, or one read that finds no Secret, may be wrong.
-    """
-    before = find(seen.obj, DELETED)
-    return before is not None and seen.failure is not None and before.get("reason") == seen.failure.reason
 
 
 def _way_out(lost: bool) -> str:

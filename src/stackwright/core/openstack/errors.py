@@ -34,11 +34,15 @@ class Reason(StrEnum):
 
 
 class TransientCloudError(TransientError):
-    """A transient error of the cloud. `reason` is the reason of the condition, `after` the seconds until a retry."""
+    """A transient error of the cloud. `reason` is the reason of the condition, `after` the seconds until a retry.
 
-    def __init__(self, cause: Reason, text: str, after: float | None = None) -> None:
+    sure  whether it is proven; refused credentials are only after a second response
+    """
+
+    def __init__(self, cause: Reason, text: str, after: float | None = None, *, sure: bool = False) -> None:
         super().__init__(steady(text))
         self.cause, self.after = Reason(cause), after
+        self.sure = sure or self.cause is not Reason.AUTHENTICATION_FAILED
         self.reason = self.cause.value
 
 

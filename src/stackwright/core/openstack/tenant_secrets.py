@@ -12,7 +12,7 @@ from stackwright.core.plan import Key, Object
 
 # Those of Cluster API: kubeconfigs and keys of certificate authorities. Bootstrap data belong to another group.
 CLUSTER_API = ("cluster.x-k8s.io", "controlplane.cluster.x-k8s.io")
-CLUSTER_NAME = "cluster.x-k8s.io/cluster-name"
+CLUSTER_NAME, TYPE = "cluster.x-k8s.io/cluster-name", "cluster.x-k8s.io/secret"
 PURPOSES = ("kubeconfig", "ca", "etcd", "sa", "proxy")  # of Secrets whose owner depends on the control plane provider
 
 
@@ -27,8 +27,8 @@ def _owner(secret: Object) -> str:
         group, _, _ = str(each.get("apiVersion", "")).rpartition("/")
         if group in CLUSTER_API or any(group == ours or group.endswith(f".{ours}") for ours in (LCM, OURS)):
             return f"{each.get('kind')} {each.get('name')}"
-    cluster = label(secret, CLUSTER_NAME)
-    if cluster and str(secret["metadata"].get("name")) in {f"{cluster}-{purpose}" for purpose in PURPOSES}:
+    cluster, _, purpose = str((secret.get("metadata") or {}).get("name", "")).rpartition("-")
+    if purpose in PURPOSES and (label(secret, CLUSTER_NAME) == cluster or secret.get("type") == TYPE):
         return f"Cluster {cluster}"
     if owner := label(secret, OWNER):
         return owner.replace(".", " ", 1)

@@ -15,7 +15,7 @@ import pytest
 from stackwright.adapters.kubernetes import discovery as module
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.meta import Kind
-from stackwright.core.errors import NotServed, Unavailable
+from stackwright.core.errors import NotServed, TransientError, Unavailable
 from tests.unit.adapters.kubernetes.test_login import configured
 
 OLD, NEW = (Kind("x.example", version, "Thing", "things") for version in ("v1", "v2"))
@@ -260,8 +260,9 @@ async def test_a_response_about_another_object_is_no_absence(
     """Proxies in front of API servers have objects of their own."""
     server.serve(discovery("v1", v1="things"))
     server.responses["apis/x.example/v1/namespaces/n/things/a"] = [(code, json.dumps(body).encode())]
-    with pytest.raises(Unavailable):
+    with pytest.raises(TransientError) as error:
         await cluster.get(OLD, KEY)
+    assert not isinstance(error.value, NotServed)
 
 
 @pytest.mark.parametrize(

@@ -122,3 +122,16 @@ async def test_a_use_that_one_list_lacks_is_not_forgotten_with_another_agent(mon
     found = await CloudAgents().forget(DeleteAgents(look, names), ADMIN)
     assert found == {NAME: "the port of server compute:nova on node2"}
     assert network.hosts == {"a": "node1", "b": "node2"}
+
+
+async def test_an_interrupted_deletion_is_finished_with_the_next_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its record no longer has the name of the node."""
+    network = Network()
+    network.breaks = True
+    monkeypatch.setattr(agents, "connect", lambda *_, **__: cloud(network))
+    monkeypatch.setattr(agents, "CONFIRM", 0.0)
+    look = Inventory(("openstack", "networking-inventory"), {}, "networking", (NAME,), ("openstack", "keystone-admin"))
+    assert await CloudAgents().forget(DeleteAgents(look, (NAME,)), ADMIN) == {NAME: "the connection ended"}
+    assert HALF_DELETED in network.hosts.values()
+    assert await CloudAgents().forget(DeleteAgents(look, (NAME,)), ADMIN) == {}
+    assert network.hosts == {"a": "node1"}

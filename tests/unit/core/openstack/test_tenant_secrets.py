@@ -30,6 +30,7 @@ def secret(group: str = "", kind: str = "Thing", *, controller: bool = True, **m
         (secret("cluster.x-k8s.io", "Cluster", controller=False), "Cluster o"),
         (secret("etcdcluster.cluster.x-k8s.io", "Etcd", name="c-etcd", labels=CLUSTER), "Cluster c"),
         (secret(name="c-kubeconfig", labels=CLUSTER), "Cluster c"),
+        ({**secret(name="d-kubeconfig"), "type": "cluster.x-k8s.io/secret"}, "Cluster d"),
         (secret(labels={OWNER: "keystone.cloud"}), "keystone cloud"),
         (secret(labels={OWNER: "keystone.a.b"}), "keystone a.b"),
         (secret(labels=MANAGED), "the operator"),
@@ -48,6 +49,8 @@ def test_secrets_of_services_and_of_control_planes_are_refused(found: Any, owner
         secret("bootstrap.cluster.x-k8s.io", "KubeadmConfig", name="c-machine-1", labels=CLUSTER),
         secret("evilstackwright.dev"),
         secret(labels={"app.kubernetes.io/managed-by": "Helm"}),
+        secret(name="d-kubeconfig", labels=CLUSTER),
+        {**secret(name="c-machine-1"), "type": "cluster.x-k8s.io/secret"},
     ],
 )
 def test_other_secrets_may_be_used(found: Any) -> None:

@@ -40,6 +40,7 @@ TRY = 60.0  # seconds until the next caller may retry, if the retry has no resul
 GRACE = 30.0  # seconds for the last request to end, which may have to resolve a name or try many addresses
 BEGIN = 0.8  # part of LONGEST; a call that waited longer for a thread is not sent: a response may exceed the time left
 WAITED = "the request was not sent, because earlier requests to OpenStacks of this namespace took too long"
+CONFIRM = 5.0  # seconds between two responses that together prove that the credentials are refused
 MOMENT = 0.1  # seconds; a failure within this time before the deadline is attributed to the deadline
 SPREAD = (1.0, 1.2)  # random factor, so that callers do not all retry at one moment after a rate limit
 
@@ -61,6 +62,7 @@ class ProjectConnection:
         self._files = ExitStack()
         self.threads = threads or executor()
         self._free = asyncio.Semaphore(THREADS)
+        self._refused: float | None = None  # time of the first response since a success that refused the credentials
         self._quiet: tuple[float, TransientCloudError] | None = None  # end of the rate limit, and its error
         self._silent: dict[
             str, tuple[float, TransientCloudError]
@@ -78,7 +80,7 @@ class ProjectConnection:
             raise TransientCloudError(error.cause, str(error), (until - now) * random.uniform(*SPREAD))  # noqa: S311
         silent = self._silent.get(service)  # read once: this is called in threads too
         if silent and now < silent[0]:
-            raise TransientCloudError(silent[1].cause, str(silent[1]))
+            raise TransientCloudError(silent[1].cause, str(silent[1]), sure=silent[1].sure)
 
     async def do(self, service: str, what: Callable[[Connection], T], *, queues: bool = True) -> T:
         """Call `what` in a thread. Raises TransientCloudError or TerminalCloudError for every failure.
@@ -141,12 +143,16 @@ class ProjectConnection:
             if self._closed:  # while the connection was created
                 self._connection.close()
             answer = contained(what, self._connection)
+            self._refused = None
             if not self.place:
                 region = self._login.entry.get("region_name")
                 self.place = f"{project_of(self._connection) or None}{f'@{region}' if region else ''}"
             return answer
         except exceptions.Unauthorized as error:
-            raise TransientCloudError(Reason.AUTHENTICATION_FAILED, self._error_text(error, service)) from None
+            now = time.monotonic()
+            self._refused = self._refused or now
+            text, sure = self._error_text(error, service), now - self._refused >= CONFIRM
+            raise TransientCloudError(Reason.AUTHENTICATION_FAILED, text, sure=sure) from None
         except exceptions.TooManyRequests as error:  # from Keystone; responses of other services do not raise
             raise problem(429, self._error_text(error, service), str(error.retry_after or "")) from None
         except (exceptions.EndpointNotFound, ServiceDisabledException) as error:

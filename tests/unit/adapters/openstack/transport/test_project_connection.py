@@ -18,6 +18,7 @@ from keystoneauth1 import exceptions
 from stackwright.adapters.openstack.transport import project_connection
 from stackwright.adapters.openstack.transport.login import Login, connection
 from stackwright.adapters.openstack.transport.project_connection import (
+    CONFIRM,
     PAUSE,
     SLOW,
     THREADS,
@@ -362,3 +363,20 @@ async def test_a_call_that_reached_its_own_deadline_does_not_count_against_the_s
     monkeypatch.setattr(project_connection, "LONGEST", 30)  # a busy machine may take more than 0.2 s
     asked.when, asked.fail = lambda: None, None
     assert await project.do("compute", asked) == "done"
+
+
+async def test_one_refused_login_is_not_sure(time: Time, project: ProjectConnection, asked: Asked) -> None:
+    """An object in deletion may be detached from its cloud if its credentials are refused."""
+    asked.fail = exceptions.Unauthorized("no")
+    for service in ("compute", "network"):
+        assert not (await trouble(project, asked, service)).sure
+    assert not (await trouble(project, asked)).sure, "the same response, kept"
+    time.now += PAUSE
+    assert CONFIRM <= PAUSE
+    assert (await trouble(project, asked)).sure
+    assert (await trouble(project, asked)).sure, "the same response, kept"
+    time.now += PAUSE
+    asked.fail = None
+    await project.do("compute", asked)
+    asked.fail = exceptions.Unauthorized("no")
+    assert not (await trouble(project, asked)).sure, "the first one since a success"
