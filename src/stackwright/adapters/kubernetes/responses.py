@@ -48,7 +48,7 @@ def asked_for(call: Call, content: bytes) -> Object:
 
 def items_of(call: Call, page: Object) -> list[Object]:
     """The objects of one page of a list. Raises Unavailable for a list of other objects."""
-    items = page.get("items") or []  # null for an empty list of some servers
+    items = [] if page.get("items", "") is None else page.get("items")  # null for an empty list of some servers
     if not str(page.get("kind")).endswith("List") or page.get("apiVersion") != call.kind.api_version:
         raise Unavailable(f"{call}: the response is no list of this kind")
     if not isinstance(items, list) or not all(map(_name, items)):

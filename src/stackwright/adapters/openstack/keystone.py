@@ -214,10 +214,13 @@ def _service(identity: Any, spec: Mapping[str, Any]) -> Any | None:
 
     A list without Keystone's own service, which its bootstrap creates, is wrong: it would lead to a second service.
     """
-    found = next(identity.services(type=spec["serviceType"], name=spec["serviceName"]), None)
-    if found is None and next(identity.services(type="identity"), None) is None:
-        raise TransientError("Keystone lists no service of the type identity, so its lists are not complete")
-    return found
+    every = list(identity.services())
+    if not any(each.type == "identity" for each in every):
+        raise TransientError("Keystone lists no service of the type identity, so the list is not complete")
+    wanted = spec["serviceType"], spec["serviceName"]
+    found = next((each for each in every if (each.type, each.name) == wanted), None)
+    # Keystone may limit the length of a list.
+    return found or next(identity.services(type=wanted[0], name=wanted[1]), None)
 
 
 def error_of(action: CatalogEntry, auth_url: str, error: Exception) -> Exception:

@@ -28,7 +28,7 @@ def _owner(secret: Object) -> str:
         if group in CLUSTER_API or any(group == ours or group.endswith(f".{ours}") for ours in (LCM, OURS)):
             return f"{each.get('kind')} {each.get('name')}"
     cluster, _, purpose = str((secret.get("metadata") or {}).get("name", "")).rpartition("-")
-    if purpose in PURPOSES and (label(secret, CLUSTER_NAME) == cluster or secret.get("type") == TYPE):
+    if cluster and purpose in PURPOSES and (label(secret, CLUSTER_NAME) == cluster or secret.get("type") == TYPE):
         return f"Cluster {cluster}"
     if owner := label(secret, OWNER):
         return owner.replace(".", " ", 1)

@@ -277,6 +277,8 @@ async def test_a_response_about_another_object_is_no_absence(
         b'{"kind": "Things", "apiVersion": "x.example/v1", "items": []}',
         b'{"kind": "ThingList", "apiVersion": "x.example/v1", "items": [{}]}',
         b'{"kind": "ThingList", "apiVersion": "x.example/v1", "items": ["a"]}',
+        b'{"kind": "ThingList", "apiVersion": "x.example/v1", "items": ""}',
+        b'{"kind": "ThingList", "apiVersion": "x.example/v1"}',
     ],
 )
 async def test_a_response_that_is_no_list_of_the_kind_is_not_an_empty_one(

@@ -29,7 +29,7 @@ AWAY, REFUSED = (
     TransientCloudError("AuthenticationFailed", "401", sure=True),
 )
 ONCE = TransientCloudError("AuthenticationFailed", "401")
-GONE = TransientCloudError("CredentialsMissing", "there is no Secret")
+GONE = TransientCloudError("CredentialsMissing", "there is no Secret", sure=True)
 
 
 def going(

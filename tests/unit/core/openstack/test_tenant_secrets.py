@@ -50,6 +50,9 @@ def test_secrets_of_services_and_of_control_planes_are_refused(found: Any, owner
         secret("evilstackwright.dev"),
         secret(labels={"app.kubernetes.io/managed-by": "Helm"}),
         secret(name="d-kubeconfig", labels=CLUSTER),
+        secret(name="d-kubeconfig"),
+        secret(name="kubeconfig"),
+        secret(name="ca"),
         {**secret(name="c-machine-1"), "type": "cluster.x-k8s.io/secret"},
     ],
 )

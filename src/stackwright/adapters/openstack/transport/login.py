@@ -13,7 +13,7 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack.transport.client import bound, prepared
@@ -22,7 +22,7 @@ from stackwright.adapters.openstack.transport.deadline import TIMEOUT
 from stackwright.adapters.openstack.transport.send import in_cloud_thread
 from stackwright.adapters.threads import contained
 from stackwright.core.objects import MUST_BE_TEXT, is_text, secret_data
-from stackwright.core.openstack.errors import Reason, TransientCloudError
+from stackwright.core.openstack.errors import Failures, Reason, TransientCloudError
 from stackwright.core.openstack.resources import CloudRef
 from stackwright.core.openstack.tenant_secrets import refusal
 from stackwright.core.plan import Key, Object
@@ -51,12 +51,14 @@ class _Parsed:
 
     read   time of the last read
     login  as `Way` returned it at that time; None if the Secret cannot be used
+    failures  of the reads with this result
     """
 
     digest: bytes
     result: Login | TransientCloudError
     read: float
     login: Login | None = None
+    failures: Failures = field(default_factory=Failures)
 
 
 Way = Callable[[Login], Awaitable[Login]]
@@ -92,7 +94,9 @@ class Logins:
         known.read, known.login = now, None
         self._keep(cloud, known)
         if isinstance(known.result, TransientCloudError):  # a new one: each raise adds a traceback
-            raise TransientCloudError(known.result.cause, str(known.result))
+            error = TransientCloudError(known.result.cause, str(known.result))
+            known.failures.note(error, now)
+            raise error
         known.login = await self._way(known.result)
         return known.login
 
@@ -122,9 +126,9 @@ def login_of(cloud: CloudRef, data: Mapping[str, str]) -> Login:
     where = f"Secret {'/'.join(cloud.secret)}"
     if not data:
         raise TransientCloudError(Reason.CREDENTIALS_MISSING, f"{where} does not exist")
-    for field in USED:
-        if not is_text(data.get(field, "")):
-            raise TransientCloudError(Reason.CREDENTIALS_INVALID, f"{field} in {where}: {MUST_BE_TEXT}")
+    for name in USED:
+        if not is_text(data.get(name, "")):
+            raise TransientCloudError(Reason.CREDENTIALS_INVALID, f"{name} in {where}: {MUST_BE_TEXT}")
     try:
         entry = entry_of(data.get("clouds.yaml", ""), cloud.cloud)
     except BadEntry as error:

@@ -26,7 +26,7 @@ from stackwright.adapters.openstack.transport.send import in_cloud_thread, probl
 from stackwright.adapters.openstack.transport.shapes import project_of
 from stackwright.adapters.threads import LibraryFailed, after, contained, within
 from stackwright.core.openstack.clouds import LONGEST
-from stackwright.core.openstack.errors import ListTooLong, Reason, TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.errors import Failures, ListTooLong, Reason, TerminalCloudError, TransientCloudError
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -40,7 +40,6 @@ TRY = 60.0  # seconds until the next caller may retry, if the retry has no resul
 GRACE = 30.0  # seconds for the last request to end, which may have to resolve a name or try many addresses
 BEGIN = 0.8  # part of LONGEST; a call that waited longer for a thread is not sent: a response may exceed the time left
 WAITED = "the request was not sent, because earlier requests to OpenStacks of this namespace took too long"
-CONFIRM = 5.0  # seconds between two responses that together prove that the credentials are refused
 MOMENT = 0.1  # seconds; a failure within this time before the deadline is attributed to the deadline
 SPREAD = (1.0, 1.2)  # random factor, so that callers do not all retry at one moment after a rate limit
 
@@ -62,7 +61,7 @@ class ProjectConnection:
         self._files = ExitStack()
         self.threads = threads or executor()
         self._free = asyncio.Semaphore(THREADS)
-        self._refused: float | None = None  # time of the first response since a success that refused the credentials
+        self._failures = Failures()
         self._quiet: tuple[float, TransientCloudError] | None = None  # end of the rate limit, and its error
         self._silent: dict[
             str, tuple[float, TransientCloudError]
@@ -143,16 +142,18 @@ class ProjectConnection:
             if self._closed:  # while the connection was created
                 self._connection.close()
             answer = contained(what, self._connection)
-            self._refused = None
+            self._failures.clear()
             if not self.place:
                 region = self._login.entry.get("region_name")
                 self.place = f"{project_of(self._connection) or None}{f'@{region}' if region else ''}"
             return answer
         except exceptions.Unauthorized as error:
-            now = time.monotonic()
-            self._refused = self._refused or now
-            text, sure = self._error_text(error, service), now - self._refused >= CONFIRM
-            raise TransientCloudError(Reason.AUTHENTICATION_FAILED, text, sure=sure) from None
+            refused = TransientCloudError(Reason.AUTHENTICATION_FAILED, self._error_text(error, service))
+            self._failures.note(refused, time.monotonic())
+            raise refused from None
+        except TransientCloudError as error:
+            self._failures.note(error, time.monotonic())
+            raise
         except exceptions.TooManyRequests as error:  # from Keystone; responses of other services do not raise
             raise problem(429, self._error_text(error, service), str(error.retry_after or "")) from None
         except (exceptions.EndpointNotFound, ServiceDisabledException) as error:

@@ -85,3 +85,20 @@ async def test_credentials_of_a_service_are_not_used_for_a_tenant() -> None:
     assert logins._known == {}
     assert error.value.reason not in LOGIN, "such an error counts as lost credentials"
     assert await logins.get(replace(CLOUD, granted=True)), "an administrator shared it"
+
+
+@pytest.mark.parametrize("found", [None, {"data": {"clouds.yaml": "e30="}}])
+async def test_one_read_without_credentials_is_not_sure(monkeypatch: pytest.MonkeyPatch, found: Any) -> None:
+    """As while a user deletes and recreates the Secret. An object in deletion may be detached if they are lost."""
+    now = [100.0]
+    monkeypatch.setattr(login.time, "monotonic", lambda: now[0])
+
+    async def secret(_: Any) -> Any:
+        return found
+
+    logins, sure = Logins(secret), []
+    for now[0] in (100.0, 104.0, 105.0):
+        with pytest.raises(TransientCloudError) as error:
+            await logins.get(CLOUD)
+        sure.append(error.value.sure)
+    assert sure == [False, False, True]

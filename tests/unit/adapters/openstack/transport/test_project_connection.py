@@ -18,7 +18,6 @@ from keystoneauth1 import exceptions
 from stackwright.adapters.openstack.transport import project_connection
 from stackwright.adapters.openstack.transport.login import Login, connection
 from stackwright.adapters.openstack.transport.project_connection import (
-    CONFIRM,
     PAUSE,
     SLOW,
     THREADS,
@@ -28,7 +27,7 @@ from stackwright.adapters.openstack.transport.project_connection import (
 )
 from stackwright.adapters.openstack.transport.send import problem
 from stackwright.adapters.threads import left
-from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.errors import CONFIRM, LAPSE, TerminalCloudError, TransientCloudError
 
 
 class Time:
@@ -380,3 +379,8 @@ async def test_one_refused_login_is_not_sure(time: Time, project: ProjectConnect
     await project.do("compute", asked)
     asked.fail = exceptions.Unauthorized("no")
     assert not (await trouble(project, asked)).sure, "the first one since a success"
+    time.now += LAPSE + 1
+    assert not (await trouble(project, asked)).sure, "the other one is long ago"
+    asked.fail = TransientCloudError("AuthenticationFailed", "the service itself")
+    time.now += PAUSE
+    assert (await trouble(project, asked)).sure
