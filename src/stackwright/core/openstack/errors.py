@@ -34,33 +34,12 @@ class Reason(StrEnum):
 
 
 UNSURE = (Reason.AUTHENTICATION_FAILED, Reason.CREDENTIALS_INVALID, Reason.CREDENTIALS_MISSING)
-CONFIRM = 5.0  # seconds between two failures that together prove that credentials are lost
-LAPSE = 300.0  # seconds after which an earlier failure proves nothing
-
-
-class Failures:
-    """Failures of one login since its last success, by the seconds of a monotonic clock. Threads may share it."""
-
-    def __init__(self) -> None:
-        self._times: tuple[float, float] | None = None  # of the first and of the last one
-
-    def note(self, error: TransientCloudError, now: float) -> None:
-        """Set `sure` of an error that may mean lost credentials."""
-        if error.cause not in UNSURE:
-            return
-        times = self._times  # read once: another thread may clear it
-        first = times[0] if times and now - times[1] < LAPSE else now
-        self._times = first, now
-        error.sure = now - first >= CONFIRM
-
-    def clear(self) -> None:
-        self._times = None
 
 
 class TransientCloudError(TransientError):
     """A transient error of the cloud. `reason` is the reason of the condition, `after` the seconds until a retry.
 
-    sure  whether it is proven; that credentials are lost is proven by a second failure only (`Failures`)
+    sure  whether it is proven; that credentials are lost is proven by a second failure only
     """
 
     def __init__(self, cause: Reason, text: str, after: float | None = None, *, sure: bool = False) -> None:

@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Any
 from stackwright.adapters.openstack.transport.client import bound, prepared
 from stackwright.adapters.openstack.transport.clouds_yaml import BadEntry, entry_of
 from stackwright.adapters.openstack.transport.deadline import TIMEOUT
+from stackwright.adapters.openstack.transport.failures import Failures
 from stackwright.adapters.openstack.transport.send import in_cloud_thread
 from stackwright.adapters.threads import contained
 from stackwright.core.objects import MUST_BE_TEXT, is_text, secret_data
-from stackwright.core.openstack.errors import Failures, Reason, TransientCloudError
+from stackwright.core.openstack.errors import Reason, TransientCloudError
 from stackwright.core.openstack.resources import CloudRef
 from stackwright.core.openstack.tenant_secrets import refusal
 from stackwright.core.plan import Key, Object

@@ -21,12 +21,13 @@ from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING, TypeVar
 
 from stackwright.adapters.openstack.transport.deadline import in_time
+from stackwright.adapters.openstack.transport.failures import Failures
 from stackwright.adapters.openstack.transport.login import Count, Login, connection
 from stackwright.adapters.openstack.transport.send import in_cloud_thread, problem, state_of
 from stackwright.adapters.openstack.transport.shapes import project_of
 from stackwright.adapters.threads import LibraryFailed, after, contained, within
 from stackwright.core.openstack.clouds import LONGEST
-from stackwright.core.openstack.errors import Failures, ListTooLong, Reason, TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.errors import ListTooLong, Reason, TerminalCloudError, TransientCloudError
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -79,7 +80,7 @@ class ProjectConnection:
             raise TransientCloudError(error.cause, str(error), (until - now) * random.uniform(*SPREAD))  # noqa: S311
         silent = self._silent.get(service)  # read once: this is called in threads too
         if silent and now < silent[0]:
-            raise TransientCloudError(silent[1].cause, str(silent[1]), sure=silent[1].sure)
+            raise TransientCloudError(silent[1].cause, str(silent[1]), sure=self._failures.prove(now))
 
     async def do(self, service: str, what: Callable[[Connection], T], *, queues: bool = True) -> T:
         """Call `what` in a thread. Raises TransientCloudError or TerminalCloudError for every failure.

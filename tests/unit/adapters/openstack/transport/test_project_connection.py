@@ -16,6 +16,7 @@ import pytest
 from keystoneauth1 import exceptions
 
 from stackwright.adapters.openstack.transport import project_connection
+from stackwright.adapters.openstack.transport.failures import CONFIRM, LAPSE
 from stackwright.adapters.openstack.transport.login import Login, connection
 from stackwright.adapters.openstack.transport.project_connection import (
     PAUSE,
@@ -27,7 +28,7 @@ from stackwright.adapters.openstack.transport.project_connection import (
 )
 from stackwright.adapters.openstack.transport.send import problem
 from stackwright.adapters.threads import left
-from stackwright.core.openstack.errors import CONFIRM, LAPSE, TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
 
 
 class Time:
@@ -374,8 +375,10 @@ async def test_one_refused_login_is_not_sure(time: Time, project: ProjectConnect
     assert CONFIRM <= PAUSE
     assert (await trouble(project, asked)).sure
     assert (await trouble(project, asked)).sure, "the same response, kept"
-    time.now += PAUSE
     asked.fail = None
+    await project.do("network", asked)
+    assert not (await trouble(project, asked)).sure, "the same response, kept, before a success of another service"
+    time.now += PAUSE
     await project.do("compute", asked)
     asked.fail = exceptions.Unauthorized("no")
     assert not (await trouble(project, asked)).sure, "the first one since a success"
