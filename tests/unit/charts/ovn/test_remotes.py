@@ -37,7 +37,7 @@ def by_address(world: Path, remotes: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_remotes_have_the_addresses_of_their_services(world: Path) -> None:
-    """A program that resolves names itself fails while it does, and later attempts come after the result has expired."""
+    """A program that resolves a name fails meanwhile, and its next attempt comes after the result has expired."""
     (world / "later").write_text("a-1.ns.svc\n")
     done = by_address(world, "ssl:a-0.ns.svc:6642,ssl:a-1.ns.svc:6642")
     assert (done.returncode, done.stdout) == (0, "ssl:10.96.0.7:6642,ssl:10.96.0.8:6642\n")
