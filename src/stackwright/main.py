@@ -261,11 +261,10 @@ def _connect(kubeconfig: str | None, fence: Fence = unfenced) -> KubernetesClust
     try:
         return KubernetesCluster.from_file(kubeconfig, on_call=metrics.count_call, fence=fence)
     except Exception as error:  # lightkube, YAML, TLS and file errors alike
-        problem = wrong_with(error)
         raise TerminalError(
-            f"{kubeconfig} is not a usable kubeconfig: {problem}"
+            f"{kubeconfig} is not a usable kubeconfig: {wrong_with(error)}"
             if kubeconfig is not None
-            else f"The service account of a pod cannot be used ({problem}); "
+            else f"The service account of a pod cannot be used ({wrong_with(error)}); "
             "outside of a pod, name a kubeconfig by --kubeconfig FILE"
         ) from error
 

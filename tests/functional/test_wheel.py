@@ -28,7 +28,8 @@ CLOUD = ROOT / "examples/cloud.yaml"
 PLAN = """
 import contextlib
 from stackwright.api.kinds import NODE
-from stackwright.cli import app, connection
+from stackwright.cli import app
+from stackwright.cli.cluster import connection
 from stackwright.runtime.memory import MemoryCluster
 
 labels = ("openstack-control-plane", "openstack-compute-node", "openvswitch", "openstack-gateway")

@@ -163,3 +163,31 @@ def test_a_number_that_may_be_a_text_is_no_yaml(text: str, checked: bool, tmp_pa
     if not done.returncode:
         (budget,) = [each for each in yaml.safe_load_all(done.stdout) if each and each["kind"] == "PodDisruptionBudget"]
         assert budget["spec"]["maxUnavailable"] == text
+
+
+SHELL = [
+    ("ovn", "controller", "conf.bridge_mappings", {"bridge_mappings": ["p:br$(touch x)"]}),
+    ("ovn", "controller", "conf.gateways", {"gateways": ['a"\nb: c']}),
+    ("openvswitch", "openvswitch", "conf.datapath", {"datapath": "system; touch x"}),
+    ("openvswitch", "openvswitch", "conf.tunnel_interface", {"tunnel_interface": "a\nb"}),
+    ("openvswitch", "openvswitch", "conf.bridges", {"bridges": [{"bridge": "a b"}]}),
+    ("openvswitch", "openvswitch", "conf.bridges", {"bridges": [{"bridge": "a", "interface": "e;x"}]}),
+    *(("openvswitch", "openvswitch", "conf.datapath", {"datapath": f"a{sign}b"}) for sign in ";`'|&<>$(){}*?~#!\\"),
+]
+
+
+@pytest.mark.parametrize(
+    ("chart", "component", "field", "conf"), SHELL, ids=[f"{field} {conf}" for _, _, field, conf in SHELL]
+)
+def test_values_of_single_nodes_do_not_become_code_of_a_shell(
+    chart: str, component: str, field: str, conf: dict[str, Any], tmp_path: Path
+) -> None:
+    """Helm checks the schema before the chart merges them."""
+    case = next(case for case in CASES if case.parents[1].name == chart)
+    values, _ = values_of(case)
+    changed = values | {"overrides": {component: {"labels": {"rack::a": {"conf": conf}}}}}
+    done = rendered(case, changed, tmp_path / "values.yaml")
+    assert done.returncode != 0
+    assert f"{field}: only letters, digits and . _ : - are allowed" in done.stderr
+    changed["overrides"][component]["labels"]["rack::a"]["conf"] = {}
+    assert rendered(case, changed, tmp_path / "values.yaml").returncode == 0

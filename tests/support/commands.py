@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stackwright.cli import connection as cli_connection
+from stackwright.cli.cluster import connection as cli_connection
 
 
 def connect(monkeypatch: pytest.MonkeyPatch, cluster: Any) -> None:

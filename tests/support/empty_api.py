@@ -27,5 +27,13 @@ class Server:
         path, _, query = request.url.raw_path.decode().partition("?")
         self.paths.append(path)
         self.queries.append(query)
-        body = {"kind": "Status", "code": 404, "message": "none", "details": {"name": "x"}}
+        first, *parts = path.strip("/").split("/")
+        group, version = (parts.pop(0) if first == "apis" else ""), parts.pop(0)
+        parts = parts[2:] if parts[0] == "namespaces" and len(parts) > 2 else parts
+        if len(parts) == 1 and request.method == "GET":
+            page = {"kind": "AnyList", "apiVersion": f"{group}/{version}".lstrip("/"), "items": []}
+            return httpx2.Response(200, content=json.dumps(page))
+        name = parts[1] if len(parts) > 1 else json.loads(request.content)["metadata"]["name"]
+        details = {"name": name, "kind": parts[0], "group": group}
+        body = {"kind": "Status", "code": 404, "message": "none", "details": details}
         return httpx2.Response(404, content=json.dumps(body))

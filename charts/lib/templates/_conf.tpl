@@ -141,10 +141,24 @@ data:
   {{- toYaml (index . 2) | nindent 2 }}
 {{- end }}
 
+{{/*
+lib.shell_word (field, value): a value in a file that a shell reads. Values of single nodes are merged after Helm has
+checked the schema, so the template rejects characters with a meaning in a shell or in YAML, too.
+*/}}
+{{- define "lib.shell_word" -}}
+{{- $value := toString (index . 1) -}}
+{{- if regexMatch "[^a-zA-Z0-9._:-]" $value }}
+{{- fail (printf "%s: only letters, digits and . _ : - are allowed" (index . 0)) }}
+{{- end }}
+{{- $value }}
+{{- end }}
+
 {{/* lib.configmap_etc (root, template): the files that the template names, as YAML {file: text}. */}}
 {{- define "lib.configmap_etc" -}}
 {{- $root := index . 0 -}}
-{{- include "lib.configmap" (list $root "etc" (include (index . 1) $root | fromYaml)) }}
+{{- $files := include (index . 1) $root | fromYaml }}
+{{- if $files.Error }}{{ fail (printf "template %s is not YAML: %s" (index . 1) $files.Error) }}{{ end }}
+{{- include "lib.configmap" (list $root "etc" $files) }}
 {{- end }}
 
 {{/* lib.configmap_bin (root): all scripts of the chart's folder bin/, unchanged. */}}

@@ -90,7 +90,7 @@ volumes:
             optional: true
             items:
               {{- range list "key" "secret_uuid" }}
-              - {key: {{ include "lib.text" . }}, path: {{ $client }}/{{ . }}}
+              - {key: {{ include "lib.text" . }}, path: {{ printf "%s/%s" $client . | quote }}}
               {{- end }}
         {{- end }}
   {{- end }}

@@ -18,7 +18,7 @@ initContainers:
         valueFrom: {fieldRef: {fieldPath: spec.nodeName}}
       {{- include "nova.address" . | nindent 6 }}
       - {name: INTERFACE, value: {{ .Values.conf.live_migration_interface | default "" | quote }}}
-      - {name: VCPU_TYPE, value: {{ .Values.conf.vcpu_type | default "" | quote }}}
+      - {name: VCPU_TYPE, value: {{ include "lib.line" (list "conf.vcpu_type" (.Values.conf.vcpu_type | default "")) | quote }}}
     volumeMounts:
       - {name: bin, mountPath: /opt/stackwright, readOnly: true}
       - {name: node, mountPath: /etc/nova/node.d}

@@ -52,12 +52,12 @@ volumes:
   valueFrom: {fieldRef: {fieldPath: status.hostIP}}
 {{- end }}
 
-{{/* Input of bin/vswitchd.sh; the schema rejects all characters with a meaning in a shell. */}}
+{{/* Input of bin/vswitchd.sh. */}}
 {{- define "openvswitch.etc" -}}
 {{- $bridges := list }}
-{{- range .Values.conf.bridges }}{{ $bridges = append $bridges (printf "%s:%s" .bridge (.interface | default "")) }}{{ end }}
+{{- range .Values.conf.bridges }}{{ $bridges = append $bridges (include "lib.shell_word" (list "conf.bridges" (printf "%s:%s" .bridge (.interface | default "")))) }}{{ end }}
 node.conf: |
-  DATAPATH={{ .Values.conf.datapath }}
-  TUNNEL_INTERFACE={{ .Values.conf.tunnel_interface | default "" }}
+  DATAPATH={{ include "lib.shell_word" (list "conf.datapath" .Values.conf.datapath) }}
+  TUNNEL_INTERFACE={{ include "lib.shell_word" (list "conf.tunnel_interface" (.Values.conf.tunnel_interface | default "")) }}
   BRIDGES="{{ join " " $bridges }}"
 {{- end }}

@@ -16,10 +16,11 @@ until [[ -S $RUN/db.sock && -e $RUN/datapath && -e $RUN/tunnel-address ]]; do
     sleep 0.2
 done
 
+remotes=$(by_address "$SOUTHBOUND") || exit 1
 options=
 [[ " $GATEWAYS " != *" $NODE_NAME "* ]] || options=enable-chassis-as-gw
 ovs-vsctl --db=unix:$RUN/db.sock --timeout=20 set Open_vSwitch . \
-    external_ids:ovn-remote="\"$SOUTHBOUND\"" external_ids:ovn-remote-probe-interval=10000 \
+    external_ids:ovn-remote="\"$remotes\"" external_ids:ovn-remote-probe-interval=10000 \
     external_ids:ovn-encap-type=geneve external_ids:ovn-encap-ip="$(<$RUN/tunnel-address)" \
     external_ids:ovn-bridge=br-int external_ids:ovn-bridge-datapath-type="$(<$RUN/datapath)" \
     external_ids:ovn-bridge-mappings="\"$BRIDGE_MAPPINGS\"" external_ids:ovn-cms-options="\"$options\"" ||

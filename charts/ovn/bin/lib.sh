@@ -24,3 +24,21 @@ use_database() {
 
 # status: prints the state of this member: id, role, leader, other members.
 status() { timeout 5 ovs-appctl -t "$CONTROL" cluster/status "$NAME" 2>/dev/null; }
+
+# by_address REMOTES: prints the remotes with the addresses of their Services, which do not change, instead of names. OVN's
+# programs start to resolve a name when they connect, and fail meanwhile. With several remotes they try each name again only after
+# the result has expired (24 s for three, while the TTL may be 5 s), so they would never connect.
+by_address() {
+    local remote host address since=$SECONDS
+    local -a found=()
+    for remote in ${1//,/ }; do
+        host=${remote#ssl:}
+        host=${host%:*}
+        until address=$(getent ahostsv4 "$host") && address=${address%% *} && [[ $address ]]; do
+            ((SECONDS - since < ${PATIENCE:-120})) || fail "the name $host cannot be resolved"
+            sleep 0.5
+        done
+        found+=("ssl:$address:${remote##*:}")
+    done
+    (IFS=, && echo "${found[*]}")
+}

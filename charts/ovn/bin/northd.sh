@@ -2,5 +2,6 @@
 # Runs ovn-northd, which turns the networks of the northbound database into flows in the southbound one.
 set -u
 . /opt/stackwright/lib.sh
-exec ovn-northd --ovnnb-db="$NORTHBOUND" --ovnsb-db="$SOUTHBOUND" "${CERTIFICATE[@]}" --unixctl=/tmp/ovn-northd.ctl \
+north=$(by_address "$NORTHBOUND") && south=$(by_address "$SOUTHBOUND") || exit 1
+exec ovn-northd --ovnnb-db="$north" --ovnsb-db="$south" "${CERTIFICATE[@]}" --unixctl=/tmp/ovn-northd.ctl \
     --n-threads=1 "${QUIET[@]}"

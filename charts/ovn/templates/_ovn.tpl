@@ -130,7 +130,11 @@ volumes:
 {{- end }}
 
 {{- define "ovn.etc" -}}
+{{- $mappings := list }}
+{{- range .Values.conf.bridge_mappings }}{{ $mappings = append $mappings (include "lib.shell_word" (list "conf.bridge_mappings" .)) }}{{ end }}
+{{- $gateways := list }}
+{{- range .Values.conf.gateways }}{{ $gateways = append $gateways (include "lib.shell_word" (list "conf.gateways" .)) }}{{ end -}}
 controller.conf: |
-  BRIDGE_MAPPINGS="{{ join "," .Values.conf.bridge_mappings }}"
-  GATEWAYS="{{ join " " .Values.conf.gateways }}"
+  BRIDGE_MAPPINGS="{{ join "," $mappings }}"
+  GATEWAYS="{{ join " " $gateways }}"
 {{- end }}

@@ -78,7 +78,7 @@ def _not_allowed(value: object, context: Mapping[str, Any], repeated: bool) -> s
     """The error for a value that pydantic's list `expected` lacks. The type of the field may add `unsupported` names,
     and `synonyms` of the expected ones, to the context of its error.
     """
-    allowed = context["expected"]
+    allowed = re.sub(r"\b(True|False)\b", lambda literal: literal[0].lower(), context["expected"])
     what = named(value) if repeated else "the value"
     if isinstance(value, str) and value.removeprefix("~") in context.get("unsupported", ()):
         return f"{what} {NOT_SUPPORTED}; allowed: {allowed}"
@@ -129,7 +129,7 @@ def shortened(text: str, longest: int) -> str:
 
 def _without(text: str, value: object) -> str:
     """A message of a validator without the value that it may quote."""
-    if not isinstance(value, str) or not value:
+    if not isinstance(value, str) or value in ("", "true", "false"):
         return text
     for form in (repr(value), value, ascii(value)):
         text = text.replace(form, "the value") if len(value) > 2 or form != value else text

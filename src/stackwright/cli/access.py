@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 async def read_access(reader: Reader, namespace: str) -> Access:
     """Reads the access data. Raises CliError with the missing object."""
     from stackwright.api.kinds import SECRET
-    from stackwright.cli.connection import CliError, the_cloud
+    from stackwright.cli.cluster.connection import the_cloud
+    from stackwright.cli.cluster.failures import CliError
     from stackwright.core.objects import secret_data
     from stackwright.core.openstack.access import ADMIN_SECRET, TLS_SECRET, NoAccess, access
 
@@ -35,7 +36,8 @@ async def read_access(reader: Reader, namespace: str) -> Access:
 async def reachable_login(reader: Reader, login: Login) -> Login:
     """Replace an address that only pods can use by the public endpoints of that cloud, if it has any."""
     from stackwright.adapters.openstack.transport.login import login_by
-    from stackwright.cli.connection import POD_ACCOUNT, CliError
+    from stackwright.cli.cluster.connection import POD_ACCOUNT
+    from stackwright.cli.cluster.failures import CliError
     from stackwright.core.errors import TerminalError
     from stackwright.core.openstack.access import namespace_of, outward
 
@@ -55,7 +57,7 @@ def default_ca_file(kubeconfig: Path | None, namespace: str, name: str, ca: str)
     """
     from hashlib import sha256
 
-    from stackwright.cli.connection import NAMESPACE, is_local
+    from stackwright.cli.cluster.connection import NAMESPACE, is_local
     from stackwright.local.config import LocalCluster
     from stackwright.local.steps.openstack.demo import ca_file
 

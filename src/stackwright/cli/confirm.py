@@ -100,7 +100,7 @@ def _made_anew(obj: Object) -> bool:
 
 def confirm(lost: list[str], refused: str) -> None:
     """Returns if nothing is lost or the user confirms; else raises CliError with `refused`. Not for --yes."""
-    from stackwright.cli.connection import CliError
+    from stackwright.cli.cluster.failures import CliError
 
     if not lost:
         return

@@ -47,7 +47,7 @@ async def follow(
 
     kinds  of the object; empty: the kinds of clouds
     """
-    from stackwright.cli.connection import CliError
+    from stackwright.cli.cluster.failures import CliError
     from stackwright.core.conditions import find
 
     started = sound = time.monotonic()
@@ -83,7 +83,7 @@ async def first(reader: Reader, namespace: str, name: str | None, kinds: Kinds, 
     """None if none of that name exists. Raises CliError if a cloud of another name exists, which could be meant;
     not for a deletion, where its absence is the goal.
     """
-    from stackwright.cli.connection import the_cloud
+    from stackwright.cli.cluster.connection import the_cloud
     from stackwright.cloud.registry import CLOUD_KINDS
 
     if name is None or (len(kinds) != 1 and goal is Goal.READY):

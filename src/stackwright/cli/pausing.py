@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stackwright.cli import completion, object_names
+from stackwright.cli import object_names
+from stackwright.cli.cluster import completion
+from stackwright.cli.cluster.options import KubeconfigOption
 from stackwright.cli.common import say
-from stackwright.cli.connection import KubeconfigOption
 
 if TYPE_CHECKING:
     from stackwright.api.meta import Kind
@@ -27,7 +28,8 @@ WhatArgument = Annotated[
 
 def change(what: str, namespace: str, kubeconfig: KubeconfigOption, *, paused: bool) -> None:
     """Pause or resume. Ends with exit code 1 if the object does not exist."""
-    from stackwright.cli.connection import connected, run
+    from stackwright.cli.cluster.connection import connected
+    from stackwright.cli.cluster.failures import run
 
     async def work() -> None:
         async with connected(kubeconfig) as cluster:

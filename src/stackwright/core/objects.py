@@ -122,7 +122,7 @@ def ensure(kind: Kind, desired: Object, current: Object | None) -> tuple[Apply, 
 
 def controller_of(obj: Object) -> Object:
     """The owner reference with `controller: true`; empty if the object has none."""
-    return next((ref for ref in obj["metadata"].get("ownerReferences") or () if ref.get("controller")), {})
+    return next((ref for ref in obj.get("metadata", {}).get("ownerReferences") or () if ref.get("controller")), {})
 
 
 def belongs(obj: Object | None, uid: str) -> bool:

@@ -39,7 +39,11 @@ class Labels:
 
 
 class Reader(Protocol):
-    """Read access to the Kubernetes API; `observe` may use nothing else."""
+    """Read access to the Kubernetes API; `observe` may use nothing else.
+
+    Raises NotServed only if the API was proven not to serve the kind, because a controller may conclude that no object
+    of it exists.
+    """
 
     async def get(self, kind: Kind, key: Key) -> Object | None:
         """The object, or None when it does not exist."""

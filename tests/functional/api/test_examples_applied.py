@@ -26,7 +26,7 @@ PLURALS = {"Kustomization": "kustomizations", "OCIRepository": "ocirepositories"
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 async def test_it_can_be_applied(cluster: KubernetesCluster, path: Path) -> None:
     manifests = load(path, "examples")
-    await apply_all(cluster, manifests)
+    await apply_all(cluster, manifests, [])
     try:
         await _are_there(cluster, manifests)
     finally:  # two examples may have objects of one name

@@ -621,7 +621,7 @@ async def test_each_wrong_response_becomes_a_condition_without_a_hot_loop(where:
 
 async def test_lost_credentials_block_the_deletion_until_the_policy_permits_it() -> None:
     world = await guarded()
-    world.clouds.fail["look"] = TransientCloudError("CredentialsMissing", "Secret openstack/clouds does not exist")
+    world.clouds.fail["look"] = TransientCloudError("CredentialsMissing", "there is no Secret", sure=True)
     world.delete(CLUSTERS, "c")
     await world.run(120)
     assert world.told()[0] == "CredentialsMissing"

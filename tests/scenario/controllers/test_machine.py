@@ -521,7 +521,7 @@ async def test_many_machines_are_created_and_deleted() -> None:
 
 async def test_a_machine_is_deleted_with_its_server_and_reports_its_wait() -> None:
     world = await made()
-    world.clouds.fail["look"] = TransientCloudError("CredentialsMissing", "Secret openstack/clouds does not exist")
+    world.clouds.fail["look"] = TransientCloudError("CredentialsMissing", "there is no Secret", sure=True)
     world.delete(MACHINES, "m")
     await world.run(60)
     assert told(world)[0] == "CredentialsMissing"

@@ -279,7 +279,7 @@ async def test_servers_of_the_same_name_are_not_confused() -> None:
 
 async def test_lost_credentials_block_the_deletion_of_a_server_until_the_policy_permits_it() -> None:
     world = await made()
-    world.clouds.fail["look"] = TransientCloudError("CredentialsMissing", "Secret openstack/clouds does not exist")
+    world.clouds.fail["look"] = TransientCloudError("CredentialsMissing", "there is no Secret", sure=True)
     world.delete(KIND, "web")
     await world.run(300)
     reason, message = world.told()

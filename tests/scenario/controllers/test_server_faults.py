@@ -321,7 +321,7 @@ async def test_a_deletion_that_waits_for_credentials_continues_when_they_exist(w
 async def test_the_policy_detach_keeps_existing_resources_and_reports_them(cause: Reason) -> None:
     world = await whole()
     refused = cause in (Reason.IDENTITY_ACCESS_DENIED, Reason.OTHER_PROJECT)
-    error = TerminalCloudError(cause, "no way") if refused else TransientCloudError(cause, "no way")
+    error = TerminalCloudError(cause, "no way") if refused else TransientCloudError(cause, "no way", sure=True)
     reason, world.clouds.fail["look"] = error.reason, error
     world.delete(KIND, "web")
     await world.run(60)
@@ -331,6 +331,20 @@ async def test_the_policy_detach_keeps_existing_resources_and_reports_them(cause
     assert not world.get()
     assert world.there() == ALL
     assert all(thing.id in left_behind(world) for thing in world.clouds.all() if thing.mark)
+
+
+async def test_credentials_that_may_be_refused_by_mistake_leave_nothing_in_the_cloud() -> None:
+    world = await whole()
+    world.change(credentialsLostPolicy="Detach")
+    world.clouds.fail["look"] = TransientCloudError("AuthenticationFailed", "one HTTP 401")
+    world.delete(KIND, "web")
+    await world.run(60)
+    assert world.there() == ALL
+    assert world.told()[0] == "AuthenticationFailed"
+    world.clouds.fail.clear()
+    await world.run(300)
+    assert not world.get()
+    assert world.there() == []
 
 
 async def test_an_unresponsive_cloud_is_no_reason_to_detach() -> None:

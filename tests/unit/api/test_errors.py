@@ -141,6 +141,19 @@ def test_a_misspelt_field_is_told_with_the_one_that_is_meant(change, told):
     assert found.startswith(told)
 
 
+def test_releases_of_one_name_are_rejected_as_by_the_api_server():
+    found = errors({"releases": [{"name": "a", "chart": "b"}, {"name": "a", "chart": "c"}]}, HelmBundleSpec)
+    assert [each.partition(", not")[0] for each in found] == ["spec.releases: duplicate entry: a"]
+
+
+def test_an_error_of_a_truth_value_is_in_the_words_of_yaml():
+    (found,) = errors({**GOOD, "features": {"nova": {"console": {"novnc": {"tls": {"enabled": False}}}}}})
+    assert found.endswith("false is not allowed; allowed: true")
+    for value in ("false", "true"):
+        found = errors({"applicationCredential": {"enabled": value}}, OpenStackControlPlaneSpec)
+        assert any(each.endswith("spec.applicationCredential.enabled: takes true or false") for each in found)
+
+
 def test_an_unknown_field_in_a_list_is_reported_with_its_index():
     found = errors({"releases": [{"name": "a", "chart": "b"}, {"name": "c", "chart": "d", "typo": 1}]}, HelmBundleSpec)
     allowed = "chart, chartDigest, name, namespace, startTimeout, timeout, values, version"

@@ -432,3 +432,11 @@ def test_an_internal_error_is_one_line_with_its_place(
     assert line.startswith("Internal error: KeyError at runtime/cycle/cycle.py:")
     assert line.endswith("please report this message and the output of the command with --verbose")
     assert ("Traceback" in told, "hunter2" in told) == (verbose, verbose)
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_a_table_that_is_updated_has_no_other_format(cluster: MemoryCluster, form: str) -> None:
+    result = called("status", "--watch", "-o", form)
+    assert result.exit_code == 2
+    assert "cannot be combined with --output" in " ".join(result.stderr.split())

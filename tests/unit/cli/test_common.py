@@ -101,9 +101,9 @@ def test_the_context_is_that_of_the_command_line(kubeconfig: Path, monkeypatch: 
     asked: list[str | None] = []
     real = KubernetesCluster.from_file
 
-    def from_file(path: str, context: str | None, *more: Any) -> KubernetesCluster:
+    def from_file(path: str, context: str | None, *more: Any, **options: Any) -> KubernetesCluster:
         asked.append(context)
-        return real(path, context, *more)
+        return real(path, context, *more, **options)
 
     monkeypatch.setattr(KubernetesCluster, "from_file", from_file)
     for words in (["--context", "two"], []):

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.kinds import NAMESPACE, SECRET
-from stackwright.cli import connection as cli_connection
 from stackwright.cli.app import app
+from stackwright.cli.cluster import connection as cli_connection
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.runtime.memory import MemoryCluster
 from support.server_objects import obj as good

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 import typer
 
-from stackwright.cli import common, connection
-from stackwright.cli.connection import CliError, connected, kubeconfig, run
+from stackwright.cli import common
+from stackwright.cli.cluster import connection
+from stackwright.cli.cluster.connection import connected, kubeconfig
+from stackwright.cli.cluster.failures import CliError, run
 from stackwright.core.errors import Unreachable
 
 CONFIG = """\
@@ -123,6 +125,14 @@ def test_only_of_the_local_cluster_the_remedy_is_to_start_it(
     assert ("stackwright up" in capsys.readouterr().err) == local
 
 
+FULL = """\
+clusters: [{{name: x, cluster: {{server: "https://x"}}}}]
+users: [{{name: u, user: {{{user}}}}}]
+contexts: [{{name: c, context: {{cluster: x, user: u}}}}]
+current-context: {context}
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -130,6 +140,14 @@ def test_only_of_the_local_cluster_the_remedy_is_to_start_it(
         ("- x", "it is not a mapping"),
         ("a: b", "it lacks the list clusters"),
         ("clusters: []\ncontexts: 5", "it lacks the list contexts"),
+        ("[" * 3000, "it is nested too deeply"),
+        ("a: \udcff", "it is not UTF-8 text"),
+        (FULL.format(user="token: 5", context="c"), "a field is missing or has a value of the wrong type"),
+        (
+            FULL.format(user="client-certificate-data: YQ==", context="c"),
+            "a field is missing or has a value of the wrong type",
+        ),
+        (FULL.format(user="token: t", context="2024-01-01"), "Context '2024-01-01' not found; allowed: c"),
         ("a: [b\nc: {", "line 2, column 2: expected ',' or ']', but got ':'"),
         (
             "a: \x00",
@@ -144,7 +162,7 @@ def test_an_error_in_a_file_is_reported_in_one_line(
         async with connected(home / "file"):
             pass
 
-    (home / "file").write_text(text)
+    (home / "file").write_text(text, errors="surrogateescape")
     monkeypatch.setattr(common, "given", common.Common())
     with pytest.raises(CliError) as caught:
         asyncio.run(use())
@@ -155,7 +173,7 @@ def test_help_and_status_import_only_needed_modules() -> None:
     """These imports would slow down every command."""
     heavy = "{'kopf', 'openstack', 'pymysql', 'cryptography', 'prometheus_client'}"
     code = (
-        "import sys, stackwright.cli.app as app, stackwright.cli.connection, stackwright.cli.output\n"
+        "import sys, stackwright.cli.app as app, stackwright.cli.cluster.connection, stackwright.cli.output\n"
         "assert 'pydantic' not in sys.modules and 'yaml' not in sys.modules\n"
         "import stackwright.cli.show.status, stackwright.cli.ui.resource_tree\n"
         "import stackwright.adapters.kubernetes.client\n"

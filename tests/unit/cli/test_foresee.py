@@ -10,7 +10,7 @@ import pytest
 
 from stackwright.api.kinds import CONFIGMAP, SECRET
 from stackwright.cli import foresee
-from stackwright.cli.connection import explained
+from stackwright.cli.cluster.failures import explained
 from stackwright.cli.manifests.load import Manifest, load
 from stackwright.core.errors import NotServed
 from stackwright.core.objects import secret_data

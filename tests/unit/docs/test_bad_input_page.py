@@ -11,8 +11,8 @@ import bad_input as generator
 import pytest
 from typer.testing import CliRunner
 
-from stackwright.cli import connection as cli_connection
 from stackwright.cli.app import app
+from stackwright.cli.cluster import connection as cli_connection
 from stackwright.cli.manifests.load import check
 from stackwright.controllers.cloud.converge import another
 

@@ -11,8 +11,8 @@ from typing import Any, NoReturn
 import pytest
 from typer.testing import CliRunner
 
-from stackwright.cli import connection as cli_connection
 from stackwright.cli.app import app
+from stackwright.cli.cluster import connection as cli_connection
 from stackwright.core.kubernetes.versions import OLDEST_TEXT
 from stackwright.local.cluster import bringup
 from stackwright.local.cluster.doctor import examine

@@ -127,6 +127,9 @@ async def test_a_pod_that_is_not_there_ends_nothing(cluster):
     assert not await ends(cluster, 600, (KEY[0], "another"))
 
 
+POD_IN_DELETION = {"kind": "Pod", "metadata": {"name": KEY[1], "deletionTimestamp": "2026-01-01T00:00:00Z"}}
+
+
 class Proxy(Server):
     """An API behind a proxy that gives these answers, (code, body, headers), in turn, and then that the pod is being
     deleted.
@@ -137,8 +140,10 @@ class Proxy(Server):
         self.answers = [*answers]
 
     def _answer(self, request):
+        if "/pods/" not in request.url.path:
+            return httpx2.Response(404)
         if not self.answers:
-            return httpx2.Response(200, json={"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}})
+            return httpx2.Response(200, json=POD_IN_DELETION)
         code, body, *headers = self.answers.pop(0)
         return httpx2.Response(code, content=body, headers=dict(headers))
 

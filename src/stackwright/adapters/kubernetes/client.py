@@ -9,24 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any
 
 import httpx2
 import structlog
 from lightkube.config.client_adapter import ConnectionParams
 from lightkube.config.kubeconfig import KubeConfig
-from lightkube.core import decoders
 from lightkube.core.generic_client import BasicRequest, GenericAsyncClient
 from lightkube.types import PatchType
 
 from stackwright.adapters.kubernetes.command import Tell
+from stackwright.adapters.kubernetes.discovery import CONFIRM, Discovery
 from stackwright.adapters.kubernetes.errors import Call, error_of
 from stackwright.adapters.kubernetes.login import explained, kubeconfig, logged_in, of_context
+from stackwright.adapters.kubernetes.responses import asked_for, decoded, items_of, plain
 from stackwright.api.fields.naming import GROUP, NAMESPACE, OBJECT, RESOURCE
 from stackwright.api.kinds import ACCESS_REVIEW, EVENT
 from stackwright.api.meta import Kind
 from stackwright.core.digest import digest
-from stackwright.core.errors import Conflict, TerminalError, TransientError
+from stackwright.core.errors import Conflict, NotServed, TerminalError, TransientError
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Fence, Labels, unfenced
 from stackwright.core.prune import without_empties
@@ -34,17 +34,11 @@ from stackwright.core.prune import without_empties
 log = structlog.get_logger(__name__)
 
 PAGE = 500
-VERSION = Kind("", "", "Version", "version", namespaced=False)  # for messages: /version is no resource
+DISCOVERY = Kind("", "", "APIGroup", "apis", namespaced=False)  # for messages, and this:
+VERSION = Kind("", "", "Version", "version", namespaced=False)
 MANAGER = "stackwright"
 SHOWN = 63  # characters of an invalid name in an error
 OnCall = Callable[[str, Kind], None]
-
-
-class _Plain:
-    """Model class for lightkube that returns the decoded dict unchanged."""
-
-    def __new__(cls, decoded: Any) -> Any:
-        return decoded
 
 
 class KubernetesCluster:
@@ -53,6 +47,7 @@ class KubernetesCluster:
     on_call  called for each request, for metrics
     tell     called with the standard error output of a log-in command, as the command writes it
     fence    called before each write
+    confirm  seconds between the two requests that prove that a kind is not served; 0 for one request
     """
 
     def __init__(
@@ -62,12 +57,14 @@ class KubernetesCluster:
         on_call: OnCall | None = None,
         tell: Tell | None = None,
         fence: Fence = unfenced,
+        confirm: float = CONFIRM,
     ) -> None:
         single = of_context(config, context)
         params = ConnectionParams(timeout=httpx2.Timeout(10, read=60), trust_env=False)
         self._client = logged_in(GenericAsyncClient(params, single), tell)
         self._on_call = on_call or (lambda verb, kind: None)
         self._fence = fence
+        self._discovery = Discovery(self._read_discovery, confirm)
 
     @classmethod
     def from_file(
@@ -77,9 +74,10 @@ class KubernetesCluster:
         on_call: OnCall | None = None,
         tell: Tell | None = None,
         fence: Fence = unfenced,
+        confirm: float = CONFIRM,
     ) -> KubernetesCluster:
         """A client with the kubeconfig at a path; None means the pod's service account."""
-        return cls(kubeconfig(path), context, on_call, tell, fence)
+        return cls(kubeconfig(path), context, on_call, tell, fence, confirm)
 
     async def close(self) -> None:
         await self._client._client.aclose()
@@ -88,7 +86,7 @@ class KubernetesCluster:
         call = Call("get", kind, "/".join(key))
         request = BasicRequest("GET", _object_url(call, *key))
         try:
-            return _object(await self._send(call, request))
+            return asked_for(call, await self._send(call, request))
         except Conflict:  # 404 of the object itself
             return None
 
@@ -100,13 +98,9 @@ class KubernetesCluster:
             params["labelSelector"] = str(Labels(labels))
         found: list[Object] = []
         while True:
-            content = await self._send(call, BasicRequest("GET", url, params=params))
-            token, _, items = decoders.decode_list(content, _Plain)
-            for item in items:  # items of built-in kinds lack these two
-                item.setdefault("apiVersion", kind.api_version)
-                item.setdefault("kind", kind.kind)
-            found += items
-            if not token:
+            page = decoded(call, await self._send(call, BasicRequest("GET", url, params=params)))
+            found += items_of(call, page)
+            if not (token := (page.get("metadata") or {}).get("continue")):
                 return found
             params["continue"] = token
 
@@ -119,7 +113,7 @@ class KubernetesCluster:
         url, _, _ = _object_url(call, meta.get("namespace", ""), meta["name"]).rpartition("/")
         body = {"apiVersion": kind.api_version, "kind": kind.kind, **obj}
         params = {"fieldManager": manager, "fieldValidation": "Strict"}
-        return _object(await self._send(call, BasicRequest("POST", url, params=params, data=body)))
+        return plain(await self._send(call, BasicRequest("POST", url, params=params, data=body)))
 
     async def dry_run(self, kind: Kind, obj: Object, manager: str) -> None:
         """Raise the error that `apply` would raise, without a change."""
@@ -128,7 +122,7 @@ class KubernetesCluster:
     async def version(self) -> str:
         """The version of the API server, such as v1.35.2."""
         call = Call("get", VERSION, "")
-        return str(_object(await self._send(call, BasicRequest("GET", "version"))).get("gitVersion", ""))
+        return str(plain(await self._response(call, BasicRequest("GET", "version"))).get("gitVersion", ""))
 
     async def is_allowed(self, attributes: Mapping[str, str]) -> bool:
         """Whether the user has a right, by the attributes of a resource in a SelfSubjectAccessReview."""
@@ -138,7 +132,7 @@ class KubernetesCluster:
             "kind": ACCESS_REVIEW.kind,
             "spec": {"resourceAttributes": dict(attributes)},
         }
-        answer = _object(await self._send(call, BasicRequest("POST", _collection_url(call, ""), data=body)))
+        answer = plain(await self._send(call, BasicRequest("POST", _collection_url(call, ""), data=body)))
         return (answer.get("status") or {}).get("allowed") is True
 
     async def apply_status(self, kind: Kind, obj: Object, manager: str) -> Object:
@@ -152,7 +146,7 @@ class KubernetesCluster:
         params = {"fieldManager": MANAGER, "fieldValidation": "Strict"}
         headers = {"Content-Type": PatchType.MERGE.value}
         request = BasicRequest("PATCH", _object_url(call, *key), params=params, data=patch, headers=headers)
-        return _object(await self._send(call, request))
+        return plain(await self._send(call, request))
 
     async def delete(self, kind: Kind, key: Key, uid: str = "") -> None:
         call = Call("delete", kind, "/".join(key))
@@ -189,9 +183,24 @@ class KubernetesCluster:
         params = {"fieldManager": manager, "force": "true", "fieldValidation": "Strict", **more}
         url = _object_url(call, meta.get("namespace", ""), meta["name"]) + subresource
         headers = {"Content-Type": PatchType.APPLY.value}
-        return _object(await self._send(call, BasicRequest("PATCH", url, params=params, data=body, headers=headers)))
+        return plain(await self._send(call, BasicRequest("PATCH", url, params=params, data=body, headers=headers)))
+
+    async def _read_discovery(self, path: str) -> Object:
+        call = Call("get", DISCOVERY, path)
+        return decoded(call, await self._response(call, BasicRequest("GET", path)))
 
     async def _send(self, call: Call, request: BasicRequest) -> bytes:
+        try:
+            content = await self._response(call, request)
+        except Conflict:  # with the object, not with its kind
+            self._discovery.served(call.kind)
+            raise
+        except NotServed as error:
+            raise await self._discovery.verified(call, error) from None
+        self._discovery.served(call.kind)
+        return content
+
+    async def _response(self, call: Call, request: BasicRequest) -> bytes:
         self._on_call(call.verb, call.kind)
         try:
             built = self._client.build_adapter_request(request)
@@ -204,11 +213,6 @@ class KubernetesCluster:
         if response.status_code >= 400:
             raise error_of(call, response.status_code, response.content)
         return bytes(response.content)
-
-
-def _object(content: bytes) -> Object:
-    decoded: Object = decoders.decode_object(content, _Plain)
-    return decoded
 
 
 def _collection_url(call: Call, namespace: str) -> str:

@@ -84,14 +84,20 @@ def _status(body: bytes) -> Mapping[str, Any]:
 
 
 def _absent(call: Call, status: Mapping[str, Any], message: str) -> Exception:
-    """Conflict if the object does not exist; if its namespace does not, TransientError; if its kind is not served,
-    NotServed.
+    """Conflict if the response is about this object. TransientError if it is about its namespace or another object: a
+    proxy or an admission webhook may report that something else does not exist. Otherwise NotServed, which the
+    discovery must confirm.
     """
-    details = status.get("details") or {}
-    if details.get("kind") == "namespaces" and call.kind.plural != "namespaces":
-        return TransientError(f"{call}: namespace {details.get('name')} does not exist")
-    if details.get("name"):
+    details = status.get("details")
+    details = details if isinstance(details, dict) else {}
+    namespace, name = call.key
+    of, named = details.get("kind"), details.get("name")
+    if of == "namespaces" and call.kind.plural != "namespaces" and named == namespace:
+        return TransientError(f"{call}: namespace {namespace} does not exist")
+    if name and (of, named, details.get("group") or "") == (call.kind.plural, name, call.kind.group):
         return Conflict(f"{call}: the object does not exist", call.kind, call.key)
+    if named:
+        return TransientError(f"{call}: {of} {named} does not exist: {message}")
     text = f"{call}: the API does not serve {call.kind.plural} of {call.kind.api_version}: {message}"
     return NotServed(text, call.kind.group)
 

@@ -86,8 +86,13 @@ def wrong_with(error: Exception) -> str:
     """The error about a kubeconfig in one line. YAML's own text is not used: it quotes lines that may hold secrets."""
     if mark := getattr(error, "problem_mark", None):
         return f"line {mark.line + 1}, column {mark.column + 1}: {getattr(error, 'problem', '')}"
-    known = isinstance(error, ConfigError | YAMLError | OSError)
-    return " ".join(f"{'' if known else f'{type(error).__name__}: '}{error}".split())
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not UTF-8 text"
+    if isinstance(error, ConfigError | YAMLError | OSError):
+        return " ".join(str(error).split())
+    return "a field is missing or has a value of the wrong type"
 
 
 def kubeconfig(path: StrOrPath | None) -> KubeConfig:
@@ -194,7 +199,7 @@ def of_context(config: KubeConfig, context: str | None) -> SingleConfig:
     """
     name = config.current_context if context is None else context
     if name not in config.contexts:
-        problem = f"Context {name!r} not found" if name else "it has no current context"
+        problem = f"Context '{name}' not found" if name else "it has no current context"
         raise ConfigError(f"{problem}; {choices(name, sorted(map(str, config.contexts)))}")
     single = config.get(context_name=name)
     assert single is not None, "lightkube returns None only without a name"

@@ -2,7 +2,9 @@
 
 With a compute service, Nova also deletes its resource provider in Placement, its host's mapping to a cell and its
 entries in aggregates; it refuses the deletion while servers or migrations need the host. With an agent, Neutron deletes
-the assignments of its routers and networks and does not reschedule them, so they are moved before.
+the assignments of its routers and networks and does not reschedule them, so they are moved before. Neutron deletes an
+agent in use, and a replica that has just started may return an empty list with 200. So two lists over separate
+connections, CONFIRM seconds apart, must both show that an agent is not used.
 """
 
 from __future__ import annotations
@@ -10,11 +12,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from stackwright.adapters.openstack.chassis import CONTROLLER, delete_half_deleted, port_uses
 from stackwright.adapters.openstack.moves import move_networks, move_routers
-from stackwright.adapters.openstack.transport.client import connect, demand, message_of, sdk_errors
+from stackwright.adapters.openstack.transport.client import connect, message_of, require_credentials, sdk_errors
 from stackwright.adapters.openstack.transport.deadline import check_time, late
 from stackwright.adapters.openstack.transport.shapes import answering
 from stackwright.adapters.threads import LibraryFailed, Workers
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Use = tuple[str, str]  # name of an agent, and what uses it
+Step = Callable[["Connection", str, Collection[str]], bool]
+"""A step of a deletion; returns whether the agent was listed."""
 # States of a migration that no longer needs its hosts, for Nova when it deletes a compute service.
 ENDED = ("confirmed", "reverted", "error", "failed", "completed", "cancelled", "done")
 RECEIVED = 64 << 20  # bytes of all responses of a call
@@ -44,11 +49,15 @@ class CloudAgents:
         self._workers = Workers()
 
     async def forget(self, action: DeleteAgents, admin: Mapping[str, str]) -> dict[str, str]:
-        demand(admin, action.look.admin_secret)
-        errors = await self._call(action, lambda: _forget(action, admin))
-        if set(action.agents) <= errors.keys():
-            return errors
-        await asyncio.sleep(CONFIRM)
+        require_credentials(admin, action.look.admin_secret)
+        errors: dict[str, str] = {}
+        api, listed = APIS[action.look.service], action.agents
+        for step in (each for each in (api.vacate, api.forget) if each and listed):
+            failed, listed = await self._call(action, partial(_each, step, action, listed, admin))
+            errors |= failed
+            if set(action.agents) <= errors.keys():
+                return errors
+            await asyncio.sleep(CONFIRM)
         return await self._call(action, lambda: _still_listed(action, admin)) | errors
 
     async def _call(self, action: DeleteAgents, what: Callable[[], T]) -> T:
@@ -58,18 +67,21 @@ class CloudAgents:
             raise late() from None
 
 
-def _forget(action: DeleteAgents, admin: Mapping[str, str]) -> dict[str, str]:
+def _each(
+    step: Step, action: DeleteAgents, names: Iterable[str], admin: Mapping[str, str]
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Agent → error, for those at which the step fails, and the listed agents at which it succeeds."""
     cloud = _connected(admin)
     failures = sdk_errors(LibraryFailed, TransientError)
-    errors = {}
-    for name in action.agents:
+    errors, done = {}, []
+    for name in names:
         try:
             check_time()
             with answering():
-                APIS[action.look.service].forget(cloud, name, action.look.holders)
+                done += [name] if step(cloud, name, action.look.holders) else []
         except failures as error:  # the other agents do not wait
             errors[name] = message_of(error)
-    return errors
+    return errors, tuple(done)
 
 
 def _still_listed(action: DeleteAgents, admin: Mapping[str, str]) -> dict[str, str]:
@@ -105,11 +117,13 @@ def compute_uses(cloud: Connection, names: Collection[str]) -> Iterator[Use]:
                     yield name, f"the migration of server {migration.server_id}"
 
 
-def forget_compute(cloud: Connection, name: str, leaving: Collection[str] = ()) -> None:
-    for service in _services(cloud, name):
+def forget_compute(cloud: Connection, name: str, leaving: Collection[str] = ()) -> bool:
+    found = _services(cloud, name)
+    for service in found:
         if service.state != "down":
             raise TransientError("it reports again")
         cloud.compute.delete_service(service)
+    return bool(found)
 
 
 def _services(cloud: Connection, name: str) -> list[Any]:
@@ -131,18 +145,37 @@ def network_uses(cloud: Connection, names: Collection[str]) -> Iterator[Use]:
                 yield from ((name, what) for what in port_uses(cloud.network, str(agent.host)))
 
 
-def forget_network_agent(cloud: Connection, name: str, leaving: Collection[str] = ()) -> None:
-    """Delete an agent after its routers or networks were moved to agents that are not `leaving`."""
-    for agent in _agents(cloud, name):
-        if agent.is_alive:
-            raise TransientError("it reports again")
-        if agent.binary in HOSTED:
-            _, _, move = HOSTED[agent.binary]
-            others = _others(cloud, agent)
-            move(cloud.network, agent, others, _successors(others, leaving))
+def vacate_network_agent(cloud: Connection, name: str, leaving: Collection[str] = ()) -> bool:
+    """Move the routers or networks of an agent to agents that are not `leaving`."""
+    found = _agents(cloud, name)
+    for agent in found:
+        _vacate(cloud, agent, leaving)
+    if not found and name.startswith(f"{CONTROLLER}@"):  # perhaps an earlier deletion was interrupted
+        delete_half_deleted(cloud.network)
+    return bool(found)
+
+
+def forget_network_agent(cloud: Connection, name: str, leaving: Collection[str] = ()) -> bool:
+    """Delete an agent without uses, after its routers or networks were moved to agents that are not `leaving`."""
+    found = _agents(cloud, name)
+    for agent in found:
+        _vacate(cloud, agent, leaving)
         cloud.network.delete_agent(agent)
     if name.startswith(f"{CONTROLLER}@"):
         delete_half_deleted(cloud.network)
+    return bool(found)
+
+
+def _vacate(cloud: Connection, agent: Any, leaving: Collection[str]) -> None:
+    """Raises TransientError if the agent is alive, or has uses that cannot move."""
+    if agent.is_alive:
+        raise TransientError("it reports again")
+    if agent.binary in HOSTED:
+        _, _, move = HOSTED[agent.binary]
+        others = _others(cloud, agent)
+        move(cloud.network, agent, others, _successors(others, leaving))
+    if agent.binary == CONTROLLER and (used := next(port_uses(cloud.network, str(agent.host)), "")):
+        raise TransientError(used)
 
 
 def _agents(cloud: Connection, name: str) -> list[Any]:
@@ -181,14 +214,18 @@ class AgentApi:
     every   all that it lists
     uses    what uses those of these names
     forget  deletes the record of one; none of the names leaving takes over what it hosts
+    vacate  does everything that must be true before `forget`; None if the API itself refuses to delete one in use
     """
 
     every: Callable[[Connection], Iterable[Any]]
     uses: Callable[[Connection, Collection[str]], Iterable[Use]]
-    forget: Callable[[Connection, str, Collection[str]], None]
+    forget: Step
+    vacate: Step | None = None
 
 
 APIS: Mapping[str, AgentApi] = {  # by service: those that declare `Service.agents`
     "compute": AgentApi(lambda cloud: cloud.compute.services(), compute_uses, forget_compute),
-    "networking": AgentApi(lambda cloud: cloud.network.agents(fields=FIELDS), network_uses, forget_network_agent),
+    "networking": AgentApi(
+        lambda cloud: cloud.network.agents(fields=FIELDS), network_uses, forget_network_agent, vacate_network_agent
+    ),
 }

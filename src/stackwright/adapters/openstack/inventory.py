@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack.agents import APIS
-from stackwright.adapters.openstack.transport.client import PAGE, connect, demand, message_of, sdk_errors
+from stackwright.adapters.openstack.transport.client import PAGE, connect, message_of, require_credentials, sdk_errors
 from stackwright.adapters.openstack.transport.shapes import answering
 from stackwright.adapters.threads import LibraryFailed, Workers
 from stackwright.core.errors import TransientError
@@ -34,7 +34,7 @@ class CloudContents:
         self._workers = Workers()
 
     async def held(self, action: Inventory, admin: Mapping[str, str]) -> dict[str, list[str]]:
-        demand(admin, action.admin_secret)
+        require_credentials(admin, action.admin_secret)
         try:
             return await self._workers.call(action.key[0], LONGEST, lambda: self._held(action, admin), RECEIVED)
         except TimeoutError:

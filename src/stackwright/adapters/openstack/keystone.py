@@ -12,7 +12,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from stackwright.adapters.openstack.transport.client import bound, connect, demand, message_of, sdk_errors, status_of
+from stackwright.adapters.openstack.transport.client import (
+    bound,
+    connect,
+    message_of,
+    require_credentials,
+    sdk_errors,
+    status_of,
+)
 from stackwright.adapters.openstack.transport.shapes import answering
 from stackwright.adapters.threads import LibraryFailed, Workers
 from stackwright.core.digest import digest
@@ -38,11 +45,11 @@ class KeystoneIdentity:
         self._lock = threading.Lock()
 
     async def account(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None:
-        demand(admin, action.admin_secret)
+        require_credentials(admin, action.admin_secret)
         await self._asked(action, admin, lambda: self._entry(action, admin, password))
 
     async def missing(self, action: CatalogEntry, admin: Mapping[str, str], password: str | None) -> str:
-        demand(admin, action.admin_secret)
+        require_credentials(admin, action.admin_secret)
         return await self._asked(action, admin, lambda: self._check(action, admin, password))
 
     async def _asked(self, action: CatalogEntry, admin: Mapping[str, str], what: Callable[[], T]) -> T:
@@ -203,7 +210,17 @@ def _remove(identity: Any, spec: Mapping[str, Any]) -> None:
 
 
 def _service(identity: Any, spec: Mapping[str, Any]) -> Any | None:
-    return next(identity.services(type=spec["serviceType"], name=spec["serviceName"]), None)
+    """The service; None if a list lacks it.
+
+    A list without Keystone's own service, which its bootstrap creates, is wrong: it would lead to a second service.
+    """
+    every = list(identity.services())
+    wanted = spec["serviceType"], spec["serviceName"]
+    if found := next((each for each in every if (each.type, each.name) == wanted), None):
+        return found
+    if not any(each.type == "identity" for each in every):
+        raise TransientError("Keystone lists no service of the type identity, so the list is not complete")
+    return next(identity.services(type=wanted[0], name=wanted[1]), None)  # Keystone may limit the length of a list
 
 
 def error_of(action: CatalogEntry, auth_url: str, error: Exception) -> Exception:

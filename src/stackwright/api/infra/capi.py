@@ -14,14 +14,12 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections import Counter
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-from pydantic import AfterValidator, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
-from pydantic_core import CoreSchema, core_schema
+from pydantic import AfterValidator, ConfigDict, Field, ValidationError
 
 from stackwright.api.errors import messages
+from stackwright.api.fields.keyed import Keyed
 from stackwright.api.fields.lines import Short
 from stackwright.api.fields.mark import unlike_marks
 from stackwright.api.meta import Column, Resource, Status
@@ -114,29 +112,6 @@ def _range(value: str) -> str:
 Uuid = Annotated[str, AfterValidator(_uuid), Field(json_schema_extra={"format": "uuid"})]
 Ipv4 = Annotated[str, AfterValidator(_ipv4), Field(json_schema_extra={"format": "ipv4"})]
 Ipv4Range = Annotated[Short, Field(min_length=1), AfterValidator(_range)]
-
-
-@dataclass(frozen=True)
-class Keyed:
-    """Annotation of a list whose items have an identity, so that different appliers can own different items.
-
-    by  field that identifies an item; empty if the item itself does
-    """
-
-    by: str = ""
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_after_validator_function(self._check, handler(source))
-
-    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        mark = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [self.by]}
-        return {**handler(core), **(mark if self.by else {"x-kubernetes-list-type": "set"})}
-
-    def _check(self, values: list[Any]) -> list[Any]:
-        seen = Counter(getattr(value, self.by) if self.by else value for value in values)
-        if twice := sorted(str(each) for each, times in seen.items() if times > 1):
-            raise ValueError(f"duplicate entry: {', '.join(twice)}")
-        return values
 
 
 Texts = Annotated[list[Short], Field(max_length=MOST), Keyed()]

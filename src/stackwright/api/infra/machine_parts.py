@@ -6,9 +6,10 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from stackwright.api.fields.keyed import Keyed
 from stackwright.api.fields.lines import BREAKS, LENGTH, Short
 from stackwright.api.fields.naming import Format, ObjectName
-from stackwright.api.infra.capi import MANY, MOST, Keyed, Part, Tags
+from stackwright.api.infra.capi import MANY, MOST, Part, Tags
 from stackwright.api.infra.params import ImageParam, SecurityGroupParam, ServerGroupParam
 from stackwright.api.infra.ports import PortOpts
 from stackwright.api.rules import Change, Raw, Rule, fixed

@@ -7,9 +7,10 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
+from stackwright.api.fields.keyed import Keyed
 from stackwright.api.fields.lines import LENGTH, Line, Short
 from stackwright.api.fields.network import MacAddress, NeutronAddress, NeutronRange
-from stackwright.api.infra.capi import MOST, Keyed, Part, Tags
+from stackwright.api.infra.capi import MOST, Part, Tags
 from stackwright.api.infra.params import NetworkParam, SecurityGroupParam, SubnetParam
 from stackwright.api.rules import FIXED, Change, Raw, Rule, each_index, either, same
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
+from stackwright.api.fields.keyed import Keyed
 from stackwright.api.fields.lines import Line
 from stackwright.api.fields.naming import OptionalNamespaceName
 from stackwright.api.meta import LCM, Column, Kind, Model, Resource, Status
@@ -60,11 +61,8 @@ class HelmRelease(Model):
 
 
 class HelmBundleSpec(Model):
-    releases: list[HelmRelease] = Field(
-        min_length=1,
-        max_length=RELEASES,
-        description="Releases, installed in parallel.",
-        json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]},
+    releases: Annotated[list[HelmRelease], Keyed("name")] = Field(
+        min_length=1, max_length=RELEASES, description="Releases, installed in parallel."
     )
 
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stackwright.cli import common
+from stackwright.cli.cluster.options import KubeconfigOption, OnlyNamespaceOption
 from stackwright.cli.common import TimeoutOption, nothing, say
 from stackwright.cli.confirm import YesOption
-from stackwright.cli.connection import KubeconfigOption, OnlyNamespaceOption
 from stackwright.cli.output import Data
 
 if TYPE_CHECKING:
@@ -60,8 +60,9 @@ def apply(
       stackwright apply -f cloud.yaml -o json
     """
     from stackwright.cli import manifest_warnings
+    from stackwright.cli.cluster.connection import connected
+    from stackwright.cli.cluster.failures import fail, run
     from stackwright.cli.confirm import confirm, foreseen_losses
-    from stackwright.cli.connection import connected, fail, run
     from stackwright.cli.manifests.checks import check_all
     from stackwright.cli.manifests.load import BadManifest, load_all
 
@@ -72,9 +73,10 @@ def apply(
             if not yes:
                 confirm(await foreseen_losses(cluster, manifests), "Nothing was applied.")
             tell = say if output is None else nothing
-            results = await apply_all(cluster, manifests, tell)
-            await _warn(cluster, manifests)
+            results: list[Result] = []
             try:
+                await apply_all(cluster, manifests, results, tell)
+                await _warn(cluster, manifests)
                 if wait:
                     await _wait(cluster, manifests, timeout, tell)
             finally:
@@ -87,14 +89,19 @@ def apply(
         fail(f"{error}\nNothing was applied.")
 
 
-async def apply_all(cluster: Cluster, manifests: list[Manifest], tell: Tell = say) -> list[Result]:
-    """Applies first the namespaces, also those that manifests only refer to; then the manifests in their order."""
+async def apply_all(cluster: Cluster, manifests: list[Manifest], results: list[Result], tell: Tell = say) -> None:
+    """Apply first the namespaces, also those that manifests only refer to; then the manifests in their order. Adds each
+    applied manifest to `results`, which is complete up to an error, too.
+    """
     from stackwright.cli.manifests.namespaces import ordered
 
-    return [(manifest, await _one(cluster, manifest, tell)) for manifest in await ordered(cluster, manifests)]
+    for manifest in await ordered(cluster, manifests):
+        result = await _one(cluster, manifest)
+        tell(f"{manifest.name}: {result}")
+        results += [(manifest, result)]
 
 
-async def _one(cluster: Cluster, manifest: Manifest, tell: Tell) -> str:
+async def _one(cluster: Cluster, manifest: Manifest) -> str:
     from stackwright.cli.manifests.load import MANAGER
     from stackwright.core.conditions import is_as_before
     from stackwright.core.objects import key_of
@@ -102,9 +109,7 @@ async def _one(cluster: Cluster, manifest: Manifest, tell: Tell) -> str:
     before = await cluster.get(manifest.kind, key_of(manifest.obj))
     after = await cluster.apply(manifest.kind, manifest.obj, MANAGER)
     # The resourceVersion also changes with the status, and when a default of the status is stored.
-    result = "created" if before is None else "unchanged" if is_as_before(before, after) else "changed"
-    tell(f"{manifest.name}: {result}")
-    return result
+    return "created" if before is None else "unchanged" if is_as_before(before, after) else "changed"
 
 
 async def _warn(reader: Reader, manifests: list[Manifest]) -> None:

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stackwright.cli import completion
+from stackwright.cli.cluster import completion
+from stackwright.cli.cluster.connection import NAMESPACE
+from stackwright.cli.cluster.options import KubeconfigOption, NamespaceOption
 from stackwright.cli.common import TimeoutOption, say
 from stackwright.cli.confirm import YesOption
-from stackwright.cli.connection import NAMESPACE, KubeconfigOption, NamespaceOption
 
 if TYPE_CHECKING:
     from stackwright.core.plan import Object
@@ -36,8 +37,9 @@ def delete(
 
       stackwright delete cloud --yes --no-wait
     """
+    from stackwright.cli.cluster.connection import connected
+    from stackwright.cli.cluster.failures import run
     from stackwright.cli.confirm import confirm
-    from stackwright.cli.connection import connected, run
     from stackwright.cli.follow import Goal, Patience, follow
 
     async def work() -> None:
@@ -55,7 +57,8 @@ def delete(
 
 
 async def _found(cluster: Cluster, namespace: str, name: str) -> Object:
-    from stackwright.cli.connection import CliError, the_cloud
+    from stackwright.cli.cluster.connection import the_cloud
+    from stackwright.cli.cluster.failures import CliError
     from stackwright.cloud.registry import CLOUD_KINDS
 
     cloud = await the_cloud(cluster, namespace, name, CLOUD_KINDS)
@@ -66,7 +69,7 @@ async def _found(cluster: Cluster, namespace: str, name: str) -> Object:
 
 async def _delete(cluster: Cluster, cloud: Object) -> None:
     """Deletes that object, but no object created under its name since it was listed."""
-    from stackwright.cli.connection import CliError
+    from stackwright.cli.cluster.failures import CliError
     from stackwright.cloud.registry import kind_of
     from stackwright.core.errors import Conflict
     from stackwright.core.objects import key_of

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stackwright.cli import common
-from stackwright.cli.connection import NAMESPACE, KubeconfigOption, OnlyNamespaceOption
+from stackwright.cli.cluster.connection import NAMESPACE
+from stackwright.cli.cluster.options import KubeconfigOption, OnlyNamespaceOption
 from stackwright.cli.output import Format, FormatOption
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def plan(
 
       stackwright plan --delete cloud
     """
-    from stackwright.cli.connection import fail, run
+    from stackwright.cli.cluster.failures import fail, run
     from stackwright.cli.manifests.load import BadManifest, load_all
     from stackwright.cli.output import show
     from stackwright.cli.ui.steps import lines
@@ -89,7 +90,7 @@ def _text(found: list[Entry], stuck: dict[str, Cause], lines: list[str]) -> list
 async def _work(
     manifests: list[Manifest], namespace: str, delete: str | None, kubeconfig: Path | None
 ) -> tuple[list[Entry], dict[str, Cause]]:
-    from stackwright.cli.connection import connected
+    from stackwright.cli.cluster.connection import connected
     from stackwright.cli.foresee import foresee
     from stackwright.cli.manifests.checks import check_reads
     from stackwright.cli.manifests.namespaces import ordered

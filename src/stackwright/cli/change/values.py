@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stackwright.cli import common, completion
-from stackwright.cli.connection import OnlyNamespaceOption
+from stackwright.cli import common
+from stackwright.cli.cluster import completion
+from stackwright.cli.cluster.options import OnlyNamespaceOption
 from stackwright.cli.output import Data
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def values(
 
       stackwright values keystone -f cloud.yaml --for openstack-helm > keystone.yaml
     """
-    from stackwright.cli.connection import fail, run
+    from stackwright.cli.cluster.failures import fail, run
     from stackwright.cli.output import dumped
 
     try:
@@ -69,7 +70,7 @@ def values(
 
 
 def _cloud(files: list[Path], namespace: str | None) -> Object:
-    from stackwright.cli.connection import fail
+    from stackwright.cli.cluster.failures import fail
     from stackwright.cli.manifests.load import BadManifest, load_all
     from stackwright.cloud.registry import CLOUD_KINDS
 

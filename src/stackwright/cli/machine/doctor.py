@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stackwright.cli import common
+from stackwright.cli.cluster.options import KubeconfigOption
 from stackwright.cli.common import Ca, PlainHttp
-from stackwright.cli.connection import KubeconfigOption
 
 if TYPE_CHECKING:
     from stackwright.adapters.registry.reference import Prefix
@@ -99,7 +99,7 @@ def doctor(
       stackwright doctor --kubeconfig ~/.kube/config --images registry.example.org/stackwright --nodes
 
     """
-    from stackwright.cli.connection import run
+    from stackwright.cli.cluster.failures import run
     from stackwright.cli.ui.progress import progress, silent
     from stackwright.local.cluster.doctor import examine
     from stackwright.local.config import LocalCluster
@@ -132,7 +132,8 @@ def doctor(
 
 def _variable() -> list[Finding]:
     """Errors of $KUBECONFIG: all other commands find their cluster by it, while this one examines the local cluster."""
-    from stackwright.cli.connection import CliError, is_local, named
+    from stackwright.cli.cluster.connection import is_local, named
+    from stackwright.cli.cluster.failures import CliError
     from stackwright.core.findings import Finding
 
     try:
@@ -146,7 +147,7 @@ def _variable() -> list[Finding]:
 
 
 def _loaded(files: list[Path]) -> list[Manifest]:
-    from stackwright.cli.connection import fail
+    from stackwright.cli.cluster.failures import fail
     from stackwright.cli.manifests.load import BadManifest, load_all
     from stackwright.cloud.registry import CLOUD_KINDS
 
@@ -172,7 +173,7 @@ def _place(prefix: str) -> Prefix:
 async def _of_cluster(asked: Asked) -> list[Finding]:
     """Findings about any cluster; one that cannot be examined is a finding, too."""
     from stackwright.adapters.kubernetes.errors import Unauthenticated
-    from stackwright.cli.connection import CliError, explained
+    from stackwright.cli.cluster.failures import CliError, explained
     from stackwright.core.errors import Conflict, TerminalError, TransientError
     from stackwright.core.findings import Finding
 
@@ -190,7 +191,7 @@ async def _elsewhere(asked: Asked) -> list[Finding]:
     """Findings about any cluster: missing requirements, pods and objects."""
     from stackwright.adapters.helm.command import chart_digests, privileged_charts
     from stackwright.api.kinds import NODE, POD
-    from stackwright.cli.connection import connected
+    from stackwright.cli.cluster.connection import connected
     from stackwright.cli.foresee import rendering
     from stackwright.core.kubernetes.diagnosis import of_objects, of_pods
     from stackwright.core.settings import Settings
@@ -234,7 +235,7 @@ def _images(asked: Asked) -> list[Finding]:
 
 def _installed_image(seen: Observed) -> str:
     """The image of the operator, which the nodes can pull. Raises CliError if no operator is known."""
-    from stackwright.cli.connection import CliError
+    from stackwright.cli.cluster.failures import CliError
 
     if seen.operator is None:
         why = f"is unknown ({seen.hidden})" if seen.hidden else "is not installed"

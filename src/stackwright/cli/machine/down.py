@@ -53,8 +53,8 @@ def down(
 
 def _ask(folders: Iterable[Folder]) -> None:
     """Asks for confirmation before the deletion. Raises LocalError if refused."""
+    from stackwright.cli.cluster.failures import CliError
     from stackwright.cli.confirm import confirm
-    from stackwright.cli.connection import CliError
     from stackwright.local.commands import LocalError
 
     for each in folders:

@@ -155,8 +155,9 @@ def _with_version(cluster: LocalCluster, version: str) -> LocalCluster:
 
 def _ask_about_nodes(context: Context) -> None:
     """Asks for confirmation before nodes are removed. Raises LocalError if refused."""
+    from stackwright.cli.cluster.connection import is_stopped
+    from stackwright.cli.cluster.failures import CliError
     from stackwright.cli.confirm import confirm
-    from stackwright.cli.connection import CliError, is_stopped
     from stackwright.local.commands import LocalError
     from stackwright.local.steps.kubernetes.leaving import losses
 
@@ -186,7 +187,8 @@ def _check_early(context: Context, manifests: list[Manifest]) -> None:
     """
     import asyncio
 
-    from stackwright.cli.connection import CliError, connected, is_stopped
+    from stackwright.cli.cluster.connection import connected, is_stopped
+    from stackwright.cli.cluster.failures import CliError
     from stackwright.cli.follow import operators_of
     from stackwright.cli.manifests.checks import check_all
     from stackwright.cli.manifests.load import BadManifest
@@ -223,8 +225,9 @@ def _applicable(kubeconfig: Path, file: Path, *, ask: bool) -> str:
     import json
 
     from stackwright.cli import manifest_warnings
+    from stackwright.cli.cluster.connection import connected
+    from stackwright.cli.cluster.failures import CliError
     from stackwright.cli.confirm import confirm, foreseen_losses
-    from stackwright.cli.connection import CliError, connected
     from stackwright.cli.manifests.checks import check_all
     from stackwright.cli.manifests.load import BadManifest
     from stackwright.cli.manifests.namespaces import ordered

@@ -9,6 +9,7 @@ from stackwright.cli.manifests.load import MANAGER, BadManifest, Manifest, check
 from stackwright.cli.manifests.namespaces import check_namespaces
 from stackwright.cli.manifests.owners import check_owners
 from stackwright.core.errors import Conflict, NotServed, TerminalError
+from stackwright.core.objects import key_of
 
 if TYPE_CHECKING:
     from stackwright.adapters.kubernetes.client import KubernetesCluster
@@ -43,10 +44,12 @@ async def dry_run(cluster: KubernetesCluster, manifests: list[Manifest]) -> None
     there = {obj["metadata"]["name"] for obj in await cluster.list(NAMESPACE_KIND)}
     errors = []
     for each in manifests:
-        if each.kind.namespaced and each.obj["metadata"]["namespace"] not in there:
-            continue
+        key = key_of(each.obj)
         try:
-            await cluster.dry_run(each.kind, each.obj, MANAGER)
+            if each.kind.namespaced and key[0] not in there:
+                await cluster.get(each.kind, key)  # at least whether the API server serves the kind
+            else:
+                await cluster.dry_run(each.kind, each.obj, MANAGER)
         except (TerminalError, NotServed, Conflict) as error:
             errors.append(f"{each.where}{error}")
     if errors:

@@ -13,6 +13,7 @@ from typing import Any
 
 from stackwright.api.errors import name_of, named, shown
 from stackwright.api.fields import naming
+from stackwright.api.fields.labels import QUALIFIED, VALUE, is_qualified, is_value
 from stackwright.api.kinds import CONFIGMAP, NAMESPACE, SECRET
 from stackwright.api.meta import Kind
 from stackwright.api.wording import choices
@@ -33,8 +34,6 @@ _SHAPES = {
     CONFIGMAP.kind: Struct({"immutable": bool}),
 }
 _BINARY = {("Secret", "data"), ("ConfigMap", "binaryData")}
-_WORD = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
-_QUALIFIED = "is not a valid name of a label or annotation, such as app or example.org/app"
 _TEXT, _NUMBER, _TIME = "takes text; quote it", "takes a whole number", "takes a time such as 2026-01-31T12:00:00Z"
 # Fields that the API server sets; exported objects contain them.
 _SCALARS = {
@@ -110,7 +109,7 @@ def _finalizers(value: Any) -> list[str]:
     if not isinstance(value, list):
         return ["metadata.finalizers: takes a list of strings"]
     message = "metadata.finalizers[{}]: is not a valid name of a finalizer, such as example.org/app"
-    return [message.format(at) for at, each in enumerate(value) if not (isinstance(each, str) and _is_qualified(each))]
+    return [message.format(at) for at, each in enumerate(value) if not (isinstance(each, str) and is_qualified(each))]
 
 
 def _owners(value: Any) -> list[str]:
@@ -153,8 +152,8 @@ def _texts(field: str, value: Any, wrong: Callable[[str], str]) -> list[str]:
         return [f"metadata.{field}: takes a mapping of names to strings"]
     errors = []
     for key, text in value.items():
-        if not _is_qualified(key):
-            errors.append(f"metadata.{field}: {shown(name_of(key))} {_QUALIFIED}")
+        if not is_qualified(key):
+            errors.append(f"metadata.{field}: {shown(name_of(key))} {QUALIFIED}")
         elif not isinstance(text, str):
             errors.append(f"metadata.{field}.{key}: {_TEXT}")
         elif problem := wrong(text):
@@ -162,15 +161,8 @@ def _texts(field: str, value: Any, wrong: Callable[[str], str]) -> list[str]:
     return errors
 
 
-def _is_qualified(text: str) -> bool:
-    prefix, slash, name = text.rpartition("/")
-    return _WORD.fullmatch(name) is not None and (not slash or naming.OBJECT.matches(prefix))
-
-
 def _label_value(text: str) -> str:
-    if not text or _WORD.fullmatch(text):
-        return ""
-    return "takes at most 63 letters, digits, -, _ and ., with a letter or digit at both ends"
+    return "" if is_value(text) else VALUE
 
 
 def _data(kind: str, field: str, value: Any) -> list[str]:

@@ -71,7 +71,7 @@ def load_all(files: Sequence[Path], namespace: str | None) -> list[Manifest]:
 
     namespace  of all manifests; None: the default namespace for those that name none
     """
-    from stackwright.cli.connection import NAMESPACE as DEFAULT
+    from stackwright.cli.cluster.connection import NAMESPACE as DEFAULT
 
     found: list[Manifest] = []
     errors: list[str] = []

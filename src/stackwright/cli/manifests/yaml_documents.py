@@ -26,6 +26,7 @@ LARGEST = 2**63 - 1
 _TAG = "tag:yaml.org,2002:"
 _STR, _MERGE = f"{_TAG}str", f"{_TAG}merge"
 _SCALARS = {f"{_TAG}{name}" for name in ("bool", "float", "int", "null", "str")}
+REPEATED = "an anchor (&name) of the document is defined a second time; choose another name"
 _TEMPLATE = "a key must be a string; render templates such as {{ name }} first, or quote the string"
 
 
@@ -44,6 +45,7 @@ def documents(text: str) -> Iterator[Any]:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = str(error.problem or error.context)
+        problem = REPEATED if problem == "second occurrence" else problem
         raise BadDocument(problem, *((mark.line + 1, mark.column + 1) if mark else ())) from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1

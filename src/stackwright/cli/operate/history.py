@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from stackwright.cli import completion
-from stackwright.cli.connection import NAMESPACE, KubeconfigOption, NamespaceOption
+from stackwright.cli.cluster import completion
+from stackwright.cli.cluster.connection import NAMESPACE
+from stackwright.cli.cluster.options import KubeconfigOption, NamespaceOption
 from stackwright.cli.output import Format, FormatOption
 
 FEW = 3  # changed fields in a row
@@ -46,7 +47,8 @@ def history(
       stackwright history --cloud cloud
     """
     from stackwright.api.kinds import SECRET
-    from stackwright.cli.connection import CliError, connected, run
+    from stackwright.cli.cluster.connection import connected
+    from stackwright.cli.cluster.failures import CliError, run
     from stackwright.core.conditions import stamp
     from stackwright.core.helm.records import SELECTOR, revisions
     from stackwright.core.ports import Release
@@ -72,7 +74,8 @@ def history(
 
 async def _of_cloud(name: str, namespace: str, kubeconfig: Path | None) -> list[tuple[Any, ...]]:
     """(number, time, paths of the changed fields) of each stored revision, the oldest first."""
-    from stackwright.cli.connection import CliError, connected, the_cloud
+    from stackwright.cli.cluster.connection import connected, the_cloud
+    from stackwright.cli.cluster.failures import CliError
     from stackwright.cli.revisions import kept, spec_of
     from stackwright.cloud.registry import CLOUD_KINDS
     from stackwright.core.diff import changes

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stackwright.cli import completion
+from stackwright.cli.cluster import completion
+from stackwright.cli.cluster.connection import NAMESPACE
+from stackwright.cli.cluster.options import KubeconfigOption, NamespaceOption
 from stackwright.cli.common import TimeoutOption, say
-from stackwright.cli.connection import NAMESPACE, KubeconfigOption, NamespaceOption
 from stackwright.core.settings import OPERATOR_NAMESPACE
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ def restart(
 
       stackwright restart nova-scheduler --no-wait
     """
-    from stackwright.cli.connection import connected, run
+    from stackwright.cli.cluster.connection import connected
+    from stackwright.cli.cluster.failures import run
 
     async def work() -> None:
         space = OPERATOR_NAMESPACE if what == "operator" else namespace
@@ -67,7 +69,7 @@ async def find_workloads(reader: Reader, what: str, namespace: str) -> list[tupl
     """Deployments, StatefulSets, DaemonSets by service, program, part or name. Raises CliError with the valid names."""
     from stackwright.api.kinds import WORKLOADS
     from stackwright.api.wording import meant
-    from stackwright.cli.connection import CliError
+    from stackwright.cli.cluster.failures import CliError
     from stackwright.cli.pods import applications, full
     from stackwright.core.objects import label
 
@@ -102,7 +104,7 @@ def _by_hand(obj: Object) -> bool:
 
 
 async def _follow(cluster: Cluster, found: list[tuple[Kind, Object]], timeout: float) -> None:
-    from stackwright.cli.connection import CliError
+    from stackwright.cli.cluster.failures import CliError
     from stackwright.core.errors import TransientError
 
     started = time.monotonic()

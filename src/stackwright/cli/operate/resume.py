@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from stackwright.cli.connection import NAMESPACE, KubeconfigOption, NamespaceOption
+from stackwright.cli.cluster.connection import NAMESPACE
+from stackwright.cli.cluster.options import KubeconfigOption, NamespaceOption
 from stackwright.cli.pausing import WhatArgument, change
 
 

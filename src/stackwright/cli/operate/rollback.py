@@ -6,10 +6,11 @@ from typing import Annotated
 
 import typer
 
-from stackwright.cli import completion
+from stackwright.cli.cluster import completion
+from stackwright.cli.cluster.connection import NAMESPACE
+from stackwright.cli.cluster.options import KubeconfigOption, NamespaceOption
 from stackwright.cli.common import TimeoutOption, say
 from stackwright.cli.confirm import YesOption
-from stackwright.cli.connection import NAMESPACE, KubeconfigOption, NamespaceOption
 
 
 def rollback(
@@ -36,8 +37,9 @@ def rollback(
 
       stackwright rollback cloud 3 --yes --no-wait
     """
+    from stackwright.cli.cluster.connection import connected, the_cloud
+    from stackwright.cli.cluster.failures import CliError, run
     from stackwright.cli.confirm import confirm, foreseen_losses
-    from stackwright.cli.connection import CliError, connected, run, the_cloud
     from stackwright.cli.follow import Patience, follow
     from stackwright.cli.manifests.load import MANAGER, BadManifest, Manifest, check_changes
     from stackwright.cli.revisions import choose, kept, spec_of

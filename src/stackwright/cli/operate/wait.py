@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stackwright.cli import common, completion, object_names
+from stackwright.cli import common, object_names
+from stackwright.cli.cluster import completion
+from stackwright.cli.cluster.connection import NAMESPACE
+from stackwright.cli.cluster.options import KubeconfigOption, NamespaceOption
 from stackwright.cli.common import TimeoutOption, nothing
-from stackwright.cli.connection import NAMESPACE, KubeconfigOption, NamespaceOption
 from stackwright.cli.follow import Goal, Patience, first, follow
 from stackwright.cli.output import Data
 
@@ -54,7 +56,8 @@ def wait(
 
       stackwright wait -o json
     """
-    from stackwright.cli.connection import connected, run
+    from stackwright.cli.cluster.connection import connected
+    from stackwright.cli.cluster.failures import run
 
     async def work() -> None:
         kinds, asked_name = object_names.parse(name, "wait for")

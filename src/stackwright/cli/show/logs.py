@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stackwright.cli import common, completion
-from stackwright.cli.connection import NAMESPACE, KubeconfigOption, NamespaceOption
+from stackwright.cli import common
+from stackwright.cli.cluster import completion
+from stackwright.cli.cluster.connection import NAMESPACE
+from stackwright.cli.cluster.options import KubeconfigOption, NamespaceOption
 from stackwright.cli.pods import OPERATOR, Stream, containers_of, find_pods, streams_of
 from stackwright.core.settings import OPERATOR_NAMESPACE
 
@@ -100,7 +102,7 @@ def logs(
 
       stackwright logs mariadb-server-0 --container mariadb
     """
-    from stackwright.cli.connection import run
+    from stackwright.cli.cluster.failures import run
 
     if follow and previous:
         raise typer.BadParameter(
@@ -120,7 +122,8 @@ def logs(
 
 
 async def _work(what: str, namespace: str, choice: Choice, given: Path | None) -> None:
-    from stackwright.cli.connection import CliError, connected
+    from stackwright.cli.cluster.connection import connected
+    from stackwright.cli.cluster.failures import CliError
 
     space = OPERATOR_NAMESPACE if what == OPERATOR else namespace
     async with connected(given) as cluster:

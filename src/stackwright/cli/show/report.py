@@ -23,7 +23,8 @@ import typer
 
 from stackwright.cli import common
 from stackwright.cli.access import replace
-from stackwright.cli.connection import NAMESPACE, KubeconfigOption, NamespaceOption
+from stackwright.cli.cluster.connection import NAMESPACE
+from stackwright.cli.cluster.options import KubeconfigOption, NamespaceOption
 from stackwright.core.settings import OPERATOR_NAMESPACE
 
 if TYPE_CHECKING:
@@ -73,7 +74,8 @@ def report(
 
       stackwright report --file /tmp/cloud.tar.gz -n openstack
     """
-    from stackwright.cli.connection import connected, fail, run
+    from stackwright.cli.cluster.connection import connected
+    from stackwright.cli.cluster.failures import fail, run
 
     async def work() -> Report:
         async with connected(kubeconfig) as cluster:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stackwright.cli import common, completion
-from stackwright.cli.connection import KubeconfigOption
+from stackwright.cli import common
+from stackwright.cli.cluster import completion
+from stackwright.cli.cluster.options import KubeconfigOption
 from stackwright.cli.output import Format, FormatOption
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def servers(
 
       stackwright servers -o json
     """
-    from stackwright.cli.connection import run
+    from stackwright.cli.cluster.failures import run
     from stackwright.cli.output import show
     from stackwright.cli.ui.tree import lines
 
@@ -52,7 +53,8 @@ async def _trees(name: str | None, namespace: str, kubeconfig: Any) -> list[Node
     from stackwright.api.infra.cluster.cluster import OpenStackCluster
     from stackwright.api.infra.machine import OpenStackMachine
     from stackwright.api.infra.server import OpenStackServer
-    from stackwright.cli.connection import CliError, connected
+    from stackwright.cli.cluster.connection import connected
+    from stackwright.cli.cluster.failures import CliError
     from stackwright.cli.ui.servers_tree import trees
     from stackwright.controllers.infra.clusterapi import cluster_name
 

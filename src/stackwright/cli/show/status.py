@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stackwright.cli import common, completion
-from stackwright.cli.connection import NAMESPACE, KubeconfigOption, NamespaceOption
+from stackwright.cli import common
+from stackwright.cli.cluster import completion
+from stackwright.cli.cluster.connection import NAMESPACE
+from stackwright.cli.cluster.options import KubeconfigOption, NamespaceOption
 from stackwright.cli.output import Format, FormatOption
 from stackwright.core.settings import OPERATOR_NAMESPACE
 
@@ -63,10 +65,12 @@ def status(
 
       stackwright status -o json
     """
-    from stackwright.cli.connection import run
+    from stackwright.cli.cluster.failures import run
     from stackwright.cli.output import show
 
     question = Question(name, namespace, kubeconfig, everything)
+    if watch and output is not Format.TABLE:
+        raise typer.BadParameter("--watch prints a table; it cannot be combined with --output", param_hint="--watch")
     if watch:
         shown: list[bool] = []
         try:
@@ -131,7 +135,7 @@ def _local_lines(state: dict[str, Any]) -> list[str]:
 
 
 async def _once(question: Question, *, local: bool) -> Answer:
-    from stackwright.cli.connection import connected, is_local, kubeconfig
+    from stackwright.cli.cluster.connection import connected, is_local, kubeconfig
 
     async with connected(question.kubeconfig) as cluster:
         theirs = is_local(kubeconfig(question.kubeconfig)) if local else False
@@ -148,7 +152,7 @@ def _local_state() -> dict[str, Any] | None:
 
 async def _answer(cluster: KubernetesCluster, question: Question, *, live: bool) -> Answer:
     from stackwright.api.kinds import DEPLOYMENT, POD
-    from stackwright.cli.connection import CliError
+    from stackwright.cli.cluster.failures import CliError
     from stackwright.cli.ui.public import read_live
     from stackwright.cli.ui.resource_tree import World, read, trees, workload
 
@@ -178,7 +182,7 @@ def _hint(namespace: str, found: list[Node], operators: list[Object]) -> str:
 
 
 async def _watch(question: Question, shown: list[bool]) -> None:
-    from stackwright.cli.connection import connected
+    from stackwright.cli.cluster.connection import connected
 
     async with connected(question.kubeconfig) as cluster:
         draw, end = _live() if sys.stdout.isatty() else (_changed_lines(), lambda: None)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from stackwright.cli import common
-from stackwright.cli.connection import KubeconfigOption
+from stackwright.cli.cluster.options import KubeconfigOption
 from stackwright.cli.output import Format, FormatOption
 from stackwright.core.settings import OPERATOR_NAMESPACE
 
@@ -48,7 +48,8 @@ def _table(versions: dict[str, Any]) -> str:
 async def _cluster(kubeconfig: Path | None) -> dict[str, Any]:
     """The operator {version, image} or None; clouds; problem: the reason why they are unknown."""
     from stackwright.api.kinds import DEPLOYMENT
-    from stackwright.cli.connection import CliError, connected
+    from stackwright.cli.cluster.connection import connected
+    from stackwright.cli.cluster.failures import CliError
     from stackwright.cloud.registry import CLOUD_KINDS
     from stackwright.core.errors import Conflict, TerminalError, TransientError
     from stackwright.core.objects import label

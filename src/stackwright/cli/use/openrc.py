@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stackwright.cli import common
-from stackwright.cli.connection import NAMESPACE, KubeconfigOption, NamespaceOption
+from stackwright.cli.cluster.connection import NAMESPACE
+from stackwright.cli.cluster.options import KubeconfigOption, NamespaceOption
 
 if TYPE_CHECKING:
     from stackwright.core.openstack.access import Access
@@ -59,8 +60,9 @@ def openrc(
       stackwright openrc --format secret | kubectl apply -n demo -f -
     """
     from stackwright.cli.access import clouds_file, default_ca_file, read_access, replace
-    from stackwright.cli.connection import CliError, connected, fail, run
-    from stackwright.cli.connection import kubeconfig as resolved
+    from stackwright.cli.cluster.connection import connected
+    from stackwright.cli.cluster.connection import kubeconfig as resolved
+    from stackwright.cli.cluster.failures import CliError, fail, run
 
     async def work() -> tuple[Access, Path]:
         async with connected(kubeconfig) as cluster:
@@ -100,7 +102,7 @@ def merged(path: Path, name: str, access: Access, ca: Path) -> str:
     """The new content of the file. Raises CliError for a file that is not a clouds.yaml: it is not replaced."""
     import yaml
 
-    from stackwright.cli.connection import CliError
+    from stackwright.cli.cluster.failures import CliError
     from stackwright.cli.output import as_yaml
     from stackwright.core.openstack.access import clouds_entry, with_cloud
 

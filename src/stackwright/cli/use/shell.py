@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stackwright.cli import common
-from stackwright.cli.connection import NAMESPACE, KubeconfigOption, NamespaceOption
+from stackwright.cli.cluster.connection import NAMESPACE
+from stackwright.cli.cluster.options import KubeconfigOption, NamespaceOption
 
 if TYPE_CHECKING:
     from stackwright.core.plan import Object
@@ -47,8 +48,9 @@ def shell(
 
       stackwright shell
     """
-    from stackwright.cli.connection import CliError, connected, fail, run
-    from stackwright.cli.connection import kubeconfig as resolved
+    from stackwright.cli.cluster.connection import connected
+    from stackwright.cli.cluster.connection import kubeconfig as resolved
+    from stackwright.cli.cluster.failures import CliError, fail, run
 
     async def work() -> str:
         async with connected(kubeconfig) as cluster:
@@ -75,7 +77,7 @@ async def client_pod(reader: Reader, namespace: str) -> str:
     """The name of a ready client pod. Raises CliError with the cause if none exists."""
     from stackwright.api.kinds import POD
     from stackwright.api.services.helmbundle import HelmBundle
-    from stackwright.cli.connection import CliError
+    from stackwright.cli.cluster.failures import CliError
     from stackwright.core.conditions import is_ready, why_not_ready
     from stackwright.core.kubernetes.workload_health import pod_cause
 
@@ -100,7 +102,7 @@ def _ready(pod: Object) -> bool:
 
 def find_kubectl() -> str:
     """The built kubectl, which fits the local cluster's version, else that in $PATH. Raises CliError."""
-    from stackwright.cli.connection import CliError
+    from stackwright.cli.cluster.failures import CliError
     from stackwright.local.tools import binary
 
     built: Path = binary("kubectl")

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stackwright.cli import common
+from stackwright.cli.cluster.connection import NAMESPACE
+from stackwright.cli.cluster.options import KubeconfigOption, NamespaceOption
 from stackwright.cli.common import say
-from stackwright.cli.connection import NAMESPACE, KubeconfigOption, NamespaceOption
 
 if TYPE_CHECKING:
     from stackwright.core.openstack.access import Access
@@ -60,7 +61,8 @@ def smoke(
       stackwright smoke --junit smoke.xml -o json
     """
     from stackwright.cli.access import read_access
-    from stackwright.cli.connection import connected, fail, run
+    from stackwright.cli.cluster.connection import connected
+    from stackwright.cli.cluster.failures import fail, run
     from stackwright.cli.ui.errors import explained
     from stackwright.smoke.checks import chosen
     from stackwright.smoke.ports import Failed

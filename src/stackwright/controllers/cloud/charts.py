@@ -50,7 +50,9 @@ def chart_errors(spec: OpenStackDeploymentSpec, schemas: Schemas) -> list[str]:
 
 def values_errors(schemas: Schemas, chart: str, values: Mapping[str, Any], where: str) -> list[str]:
     """Errors of values that a chart would reject; `where` is their path. Unknown charts are not checked."""
-    return bounded(value_errors(schemas.get(chart, {}), values, where))
+    schema = schemas.get(chart, {})
+    nodes = ((f"{where}.overrides.{name}.labels.{label}", body) for name, label, body in _of_nodes(values))
+    return bounded(error for path, body in ((where, values), *nodes) for error in value_errors(schema, body, path))
 
 
 def _level_errors(declared: Service, schemas: Schemas, chart: str, values: Mapping[str, Any], where: str) -> list[str]:
@@ -67,9 +69,21 @@ def _bodies(level: Level, declared: Service, chart: str, values: Any) -> Iterato
     if level.rank is not Rank.NODES:
         yield path, values
         return
-    for daemonset, labels in values["overrides"].items():
-        for body in labels["labels"].values():
-            yield f"{path}.{daemonset}.values", body
+    for daemonset, _, body in _of_nodes(values):
+        yield f"{path}.{daemonset}.values", body
+
+
+def _of_nodes(values: Any) -> Iterator[tuple[str, str, Any]]:
+    """(DaemonSet, label, values) of values for single nodes, which a chart merges after Helm has checked the schema."""
+    for daemonset, component in _mapping(_mapping(values).get("overrides")).items():
+        for label, body in _mapping(_mapping(component).get("labels")).items():
+            if isinstance(body, Mapping):
+                yield str(daemonset), str(label), body
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    """A mapping; empty for a value of another type, whose error the schema of the chart names."""
+    return value if isinstance(value, Mapping) else {}
 
 
 def _contexts(spec: OpenStackDeploymentSpec) -> list[tuple[Service, Context]]:

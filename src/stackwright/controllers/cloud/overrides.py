@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any
 
 from stackwright.api.errors import NOT_SUPPORTED, path_text
+from stackwright.api.fields.labels import QUALIFIED, VALUE, is_qualified, is_value
 from stackwright.api.rules import ERRORS
 from stackwright.api.wording import choices
 from stackwright.cloud.deployment import Charts, OpenStackDeploymentSpec
@@ -105,10 +106,19 @@ def _values_errors(body: Any, where: Path) -> list[str]:
     return [f"{path_text(where)}: takes only a mapping `values`"]
 
 
+def _label_error(text: str) -> str:
+    label, separator, value = text.partition("::")
+    if not (label and separator and value):
+        return "write <label>::<value>"
+    if not is_qualified(label):
+        return f"the part before :: {QUALIFIED}"
+    return "" if is_value(value) else f"the part after :: {VALUE}"
+
+
 def spec_errors(spec: OpenStackDeploymentSpec) -> list[str]:
     """Errors of the whole spec that no schema can detect."""
-    wrong = (label for label in spec.nodes if not all(label.partition("::")))
-    errors = [f"{path_text(('spec', 'nodes', label))}: write <label>::<value>" for label in islice(wrong, ERRORS + 1)]
+    wrong = ((label, problem) for label in spec.nodes if (problem := _label_error(label)))
+    errors = [f"{path_text(('spec', 'nodes', label))}: {problem}" for label, problem in islice(wrong, ERRORS + 1)]
     for part, group in spec.common:
         members = [declared for declared in SERVICES if part in ("charts", declared.group)]
         known = {chart.name for declared in members for chart in declared.charts}

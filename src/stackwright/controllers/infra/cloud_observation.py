@@ -32,6 +32,7 @@ class CloudObservation:
     moved    UID of an object that comes from another cluster or from a backup; empty for others
     cloud    None while the credentials are not known
     failure  why the request to the cloud failed; `view` is None then
+    sure     whether more than one response proves the failure
     after    seconds until the next attempt, if the cloud specifies them
     """
 
@@ -44,6 +45,7 @@ class CloudObservation:
     moved: str = ""
     cloud: CloudRef | None = None
     failure: Condition | None = None
+    sure: bool = True
     view: ProjectView | None = None
     after: float | None = None
 
@@ -126,5 +128,5 @@ def with_error(seen: S, error: TransientCloudError | TerminalCloudError) -> S:
     """Add the error of the cloud, as a waiting or blocked condition."""
     stage = AUTHENTICATION if error.cause in LOGIN else CLOUD
     if isinstance(error, TransientCloudError):
-        return replace(seen, failure=waiting(stage, str(error), error.reason), after=error.after)
+        return replace(seen, failure=waiting(stage, str(error), error.reason), sure=error.sure, after=error.after)
     return replace(seen, failure=blocked(stage, error.reason, str(error)))

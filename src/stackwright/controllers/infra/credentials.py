@@ -39,4 +39,4 @@ async def cloud_of(reader: Reader, namespace: str, identity: Mapping[str, Any]) 
             f"Namespace {namespace} may not use OpenStackClusterIdentity {name}: "
             "its labels do not match spec.namespaceSelector",
         )
-    return CloudRef((spec.secret_ref.namespace, spec.secret_ref.name), cloud, region)
+    return CloudRef((spec.secret_ref.namespace, spec.secret_ref.name), cloud, region, granted=True)

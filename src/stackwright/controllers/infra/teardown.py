@@ -2,6 +2,7 @@
 
 It finds them by the record and the marks, and needs neither the spec nor the objects that the spec references. It never
 creates anything. If the credentials are lost, `spec.credentialsLostPolicy` ends the wait; it can be changed any time.
+One response of Keystone that refuses them may be wrong, so it ends nothing.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def tear_down(
         return Plan()
     policy = seen.spec.get("credentialsLostPolicy") or "Wait"
     lost = seen.failure is not None and seen.failure.type == AUTHENTICATION
-    if policy == "Orphan" or (policy == "Detach" and lost):
+    if policy == "Orphan" or (policy == "Detach" and lost and seen.sure):
         return _detached(kind, seen, record)
     if seen.failure or seen.view is None or seen.cloud is None:
         stage = _held(seen.failure, out or _way_out(lost))

@@ -10,7 +10,7 @@ from stackwright.api.errors import printable, shortened
 REPORTS = "it still reports"  # the use of an agent that its service does not list as down
 SHOWN = 5
 LONGEST = 200  # characters of a text
-MORE = "it is used, or could not be forgotten"  # stored for an agent whose uses are omitted
+MORE = "it is used, or could not be deleted"  # stored for an agent whose uses are omitted
 
 
 @dataclass(frozen=True)

@@ -33,12 +33,19 @@ class Reason(StrEnum):
     WAITING_FOR_USER_DATA = "WaitingForUserData"
 
 
-class TransientCloudError(TransientError):
-    """A transient error of the cloud. `reason` is the reason of the condition, `after` the seconds until a retry."""
+UNSURE = (Reason.AUTHENTICATION_FAILED, Reason.CREDENTIALS_INVALID, Reason.CREDENTIALS_MISSING)
 
-    def __init__(self, cause: Reason, text: str, after: float | None = None) -> None:
+
+class TransientCloudError(TransientError):
+    """A transient error of the cloud. `reason` is the reason of the condition, `after` the seconds until a retry.
+
+    sure  whether it is proven; that credentials are lost is proven by a second failure only
+    """
+
+    def __init__(self, cause: Reason, text: str, after: float | None = None, *, sure: bool = False) -> None:
         super().__init__(steady(text))
         self.cause, self.after = Reason(cause), after
+        self.sure = sure or self.cause not in UNSURE
         self.reason = self.cause.value
 
 

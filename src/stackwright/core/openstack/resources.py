@@ -32,11 +32,15 @@ def mark(uid: str, resource_key: ResourceKey) -> str:
 
 @dataclass(frozen=True)
 class CloudRef:
-    """A reference to credentials: a cloud of the clouds.yaml in a Secret. An empty region means that of clouds.yaml."""
+    """A reference to credentials: a cloud of the clouds.yaml in a Secret. An empty region means that of clouds.yaml.
+
+    granted  whether an administrator named the Secret, by an OpenStackClusterIdentity
+    """
 
     secret: Key
     cloud: str
     region: str = ""
+    granted: bool = False
 
     def __str__(self) -> str:
         return f"cloud {self.cloud} of Secret {'/'.join(self.secret)}"

@@ -83,7 +83,7 @@ async def _ensure(action: EnsureSecret, ports: Ports, manager: str) -> None:
     """Write the Secret and keep existing fields: a password is generated once, and one set by a user is kept."""
     from stackwright.runtime import x509  # imported here: the volume provisioner runs without its library
 
-    old = secret_data(await ports.cluster.get(SECRET, action.key))
+    old = secret_data(current := await ports.cluster.get(SECRET, action.key))
     fields: dict[str, Any] = dict(action.fixed)
     for name in action.generated:
         fields[name] = old.get(name) or await _chosen(action, name, ports) or ports.entropy.password()
@@ -92,6 +92,8 @@ async def _ensure(action: EnsureSecret, ports: Ports, manager: str) -> None:
         fields[name], fields[f"{name}.pub"] = pair if all(pair) else x509.ssh_keypair()
     data = {**fields, **{name: _filled(text, fields, action.key) for name, text in action.templates.items()}}
     obj = _secret(action.key, action.owner, data, {DIGEST: action.digest}, dict(action.labels))
+    if current:  # otherwise values that were written meanwhile would be replaced
+        obj["metadata"] |= {name: current["metadata"][name] for name in ("uid", "resourceVersion")}
     await ports.cluster.apply(SECRET, obj, manager)
 
 

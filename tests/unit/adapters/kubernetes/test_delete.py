@@ -16,6 +16,7 @@ from stackwright.api.kinds import NODE
 from stackwright.core.errors import Conflict
 from tests.unit.adapters.kubernetes.test_login import configured
 
+GONE = {"name": "n", "kind": "nodes"}
 BACKGROUND = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"}
 
 
@@ -31,7 +32,7 @@ class Server:
 
             def do_GET(self) -> None:
                 node = {"kind": "Node", "metadata": {"name": "n", "uid": server.uid}}
-                self.reply(200, node) if server.uid else self.reply(404, {"details": {"name": "n"}})
+                self.reply(200, node) if server.uid else self.reply(404, {"details": GONE})
 
             def do_DELETE(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["content-length"] or 0)) or "{}")
@@ -39,7 +40,10 @@ class Server:
                 assert "propagationPolicy=Background" in self.path
                 wanted = body.get("preconditions", {}).get("uid", server.uid)
                 code = 404 if not server.uid else 200 if wanted == server.uid else 409
-                self.reply(code, {"details": {"name": "n"}, "message": "Precondition failed: UID in precondition"})
+                self.reply(
+                    code,
+                    {"details": GONE, "message": "Precondition failed: UID in precondition"},
+                )
 
             def reply(self, code: int, body: Any) -> None:
                 text = json.dumps(body).encode()

@@ -27,7 +27,10 @@ CALL = Call("get", MACHINE, "ns/m")
 def test_an_uninstalled_kind_differs_from_an_absent_object() -> None:
     """The API server answers in plain text where it does not know the path."""
     assert isinstance(error_of(CALL, 404, b"404 page not found\n"), NotServed)
-    status = {"message": 'machines "m" not found', "details": {"name": "m", "kind": "machines"}}
+    status = {
+        "message": 'machines "m" not found',
+        "details": {"name": "m", "kind": "machines", "group": "cluster.x-k8s.io"},
+    }
     assert isinstance(error_of(CALL, 404, json.dumps(status).encode()), Conflict)
 
 

@@ -190,7 +190,7 @@ class Server:
             token = "+token" * (b"Bearer t\r" in request)
             self.seen.append(name + token)
             status = "401 Unauthorized" if not name or name in self.unknown else "200 OK"
-            body = json.dumps({"kind": "Node", "metadata": {"name": name}})
+            body = json.dumps({"kind": "Node", "metadata": {"name": "n", "labels": {"client": name}}})
             writer.write(f"HTTP/1.1 {status}\r\ncontent-length: {len(body)}\r\n\r\n{body}".encode())
             await writer.drain()
         writer.close()
@@ -236,7 +236,7 @@ async def test_a_command_returns_a_client_certificate(tmp_path: Path, monkeypatc
         monkeypatch.setattr(ssl.SSLContext, "load_cert_chain", loaded)
         for _ in range(3):
             found = await cluster.get(NODE, ("", "n"))
-            assert found and found["metadata"]["name"] == "ann"
+            assert found and found["metadata"]["labels"]["client"] == "ann"
     assert server.seen == ["ann"] * 3
     assert server.runs() == 1
     assert modes == [0o600]

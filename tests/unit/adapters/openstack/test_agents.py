@@ -402,6 +402,22 @@ async def test_one_answer_without_an_agent_does_not_forget_it(
     assert await CloudAgents().forget(forget(service, name), ADMIN) == {}, "it is absent already"
 
 
+async def test_one_list_without_its_networks_does_not_strand_them(
+    monkeypatch: pytest.MonkeyPatch, waits: list[float]
+) -> None:
+    network = Network(dhcp_node1=(True, set()), dhcp_node2=(False, {"a"}))
+    lists = network.dhcp_agent_hosting_networks
+    wrong = [1]
+
+    def hosting(agent: Agent) -> list[Any]:
+        return [] if agent.id == "dhcp_node2" and wrong and wrong.pop() else lists(agent)
+
+    network.dhcp_agent_hosting_networks = hosting  # type: ignore[method-assign]
+    monkeypatch.setattr(agents, "connect", lambda *_, **__: cloud(network=network))
+    assert await CloudAgents().forget(forget("networking", "neutron-dhcp-agent@node2"), ADMIN) == {}
+    assert network.kept == {"dhcp_node1": (True, {"a"})}
+
+
 async def test_agents_that_leave_together_take_nothing_over_from_each_other(
     monkeypatch: pytest.MonkeyPatch, waits: list[float]
 ) -> None:

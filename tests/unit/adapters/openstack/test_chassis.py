@@ -9,10 +9,13 @@ import pytest
 from openstack.network.v2.agent import Agent
 from openstack.network.v2.port import Port
 
-from stackwright.adapters.openstack.agents import forget_network_agent, network_uses
+from stackwright.adapters.openstack import agents
+from stackwright.adapters.openstack.agents import CloudAgents, forget_network_agent, network_uses
 from stackwright.adapters.openstack.chassis import HALF_DELETED
 from stackwright.adapters.openstack.transport.client import PAGE
 from stackwright.core.errors import TransientError
+from stackwright.core.plan import DeleteAgents, Inventory
+from tests.unit.adapters.openstack.test_agents import ADMIN
 
 pytestmark = pytest.mark.filterwarnings("default")  # of the SDK, about itself
 NAME = "ovn-controller@node2"
@@ -26,9 +29,13 @@ class Network:
         self.binaries: dict[str, str] = {}
         self.ports_: list[Port] = []
         self.breaks = False
+        self.lists_nothing = self.lists_no_agents = 0  # numbers of wrong answers
 
     def agents(self, fields: list[str], binary: str = "", host: str = "") -> list[Agent]:
         """A server that ignores the filter of programs."""
+        if self.lists_no_agents:
+            self.lists_no_agents -= 1
+            return []
         found = [(key, name) for key, name in self.hosts.items() if host in ("", name)]
         facts = [
             {"id": key, "binary": self.binaries.get(key, "ovn-controller"), "host": name, "alive": key == "a"}
@@ -37,6 +44,9 @@ class Network:
         return [Agent.existing(**{field: each[field] for field in fields if field in each}) for each in facts]
 
     def ports(self, **query: Any) -> list[Port]:
+        if self.lists_nothing:
+            self.lists_nothing -= 1
+            return []
         assert query["binding:host_id"] == "node2" and "binding:host_id" in query["fields"]
         assert query["limit"] == PAGE
         return self.ports_  # a server that ignores the filter
@@ -79,3 +89,49 @@ def test_what_an_interrupted_deletion_leaves_is_deleted_with_the_next_attempt() 
     assert network.hosts == {"a": "node1", "b": HALF_DELETED, "m": HALF_DELETED}
     forget_network_agent(cloud(network), NAME)
     assert network.hosts == {"a": "node1", "m": HALF_DELETED}
+
+
+async def test_one_list_without_ports_does_not_delete_the_chassis_of_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be the response of a replica that has just started, after a list that showed no use either."""
+    network = Network()
+    network.ports_ = [port("compute:nova", "node2")]
+    monkeypatch.setattr(agents, "connect", lambda *_, **__: cloud(network))
+    monkeypatch.setattr(agents, "CONFIRM", 0.0)
+    look = Inventory(("openstack", "networking-inventory"), {}, "networking", (NAME,), ("openstack", "keystone-admin"))
+    for network.lists_nothing in (0, 1):
+        assert await CloudAgents().forget(DeleteAgents(look, (NAME,)), ADMIN) == {
+            NAME: "the port of server compute:nova on node2"
+        }
+    network.lists_no_agents, network.lists_nothing = 1, 1
+    assert await CloudAgents().forget(DeleteAgents(look, (NAME,)), ADMIN) == {NAME: "networking still lists it"}
+    network.lists_nothing, network.ports_ = 0, []
+    assert await CloudAgents().forget(DeleteAgents(look, (NAME,)), ADMIN) == {}
+    assert network.hosts == {"a": "node1"}
+
+
+async def test_a_use_that_one_list_lacks_is_not_forgotten_with_another_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = Network()
+    network.hosts["c"] = "node3"
+    network.ports_ = [port("compute:nova", "node2")]
+    lists: list[list[Port]] = [network.ports_, []]
+    monkeypatch.setattr(network, "ports", lambda **query: lists.pop(0) if lists else [])
+    monkeypatch.setattr(agents, "connect", lambda *_, **__: cloud(network))
+    monkeypatch.setattr(agents, "CONFIRM", 0.0)
+    names = (NAME, "ovn-controller@node3")
+    look = Inventory(("openstack", "networking-inventory"), {}, "networking", names, ("openstack", "keystone-admin"))
+    found = await CloudAgents().forget(DeleteAgents(look, names), ADMIN)
+    assert found == {NAME: "the port of server compute:nova on node2"}
+    assert network.hosts == {"a": "node1", "b": "node2"}
+
+
+async def test_an_interrupted_deletion_is_finished_with_the_next_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its record no longer has the name of the node."""
+    network = Network()
+    network.breaks = True
+    monkeypatch.setattr(agents, "connect", lambda *_, **__: cloud(network))
+    monkeypatch.setattr(agents, "CONFIRM", 0.0)
+    look = Inventory(("openstack", "networking-inventory"), {}, "networking", (NAME,), ("openstack", "keystone-admin"))
+    assert await CloudAgents().forget(DeleteAgents(look, (NAME,)), ADMIN) == {NAME: "the connection ended"}
+    assert HALF_DELETED in network.hosts.values()
+    assert await CloudAgents().forget(DeleteAgents(look, (NAME,)), ADMIN) == {}
+    assert network.hosts == {"a": "node1"}

@@ -34,6 +34,7 @@ class Identity:
     def __init__(self) -> None:
         self.kept: dict[str, list[Any]] = {name: [] for name in CREATED}
         self.kept["role"] = [SimpleNamespace(id="r-admin", name="admin")]
+        self.kept["service"] = [SimpleNamespace(id="s-identity", name="keystone", type="identity", description="")]
         self.writes: list[str] = []
         self.assigned: set[tuple[str, str, str]] = set()
         self.inherited: set[str] = set()  # ids of projects whose children have an assignment of theirs
@@ -130,7 +131,7 @@ def test_without_the_password_only_names_count(identity: Identity, monkeypatch: 
     identity.assigned.clear()
     identity.kept["endpoint"].clear()
     assert keystone._missing(identity, SPEC, "http://k/v3", None) == ""
-    identity.kept["service"].clear()
+    identity.kept["service"].pop()
     assert keystone._missing(identity, SPEC, "http://k/v3", None) == "service glance"
 
 
@@ -193,7 +194,7 @@ def test_missing_parts_are_found_by_a_login_and_queries(identity: Identity, monk
     assert keystone._missing(identity, SPEC, "http://k/v3", "pw") == ""
     elsewhere = {**SPEC, "region": "Two"}
     assert keystone._missing(identity, elsewhere, "http://k/v3", "pw") == "endpoint internal, public of service glance"
-    identity.kept["service"].clear()
+    identity.kept["service"].pop()
     assert keystone._missing(identity, SPEC, "http://k/v3", "pw") == "service glance"
     identity.kept["project"].clear()
     assert keystone._missing(identity, SPEC, "http://k/v3", "pw") == "project service"
@@ -203,11 +204,27 @@ def test_missing_parts_are_found_by_a_login_and_queries(identity: Identity, monk
     assert identity.writes == []
 
 
+def test_a_list_without_keystones_own_service_proves_nothing(identity: Identity) -> None:
+    """Else a second service would be created, or one left in the catalog."""
+    ensure(identity)
+    identity.writes.clear()
+    services, identity.kept["service"] = identity.kept["service"], []
+    for call in (
+        lambda: keystone._ensure_catalog(identity, SPEC),
+        lambda: keystone._remove(identity, SPEC),
+        lambda: keystone._missing(identity, SPEC, "http://k/v3", None),
+    ):
+        with pytest.raises(TransientError, match="no service of the type identity"):
+            call()
+    identity.kept["service"] = services
+    assert identity.writes == [] and ensure(identity) == []
+
+
 def test_removal(identity: Identity) -> None:
     ensure(identity)
     keystone._remove(identity, SPEC)
     keystone._remove(identity, SPEC)
-    assert (identity.kept["user"], identity.kept["service"]) == ([], [])
+    assert identity.kept["user"] == [] and [each.name for each in identity.kept["service"]] == ["keystone"]
     assert identity.kept["project"]
 
 

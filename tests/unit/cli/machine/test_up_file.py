@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from stackwright.api.kinds import DEPLOYMENT, NAMESPACE
 from stackwright.cli import confirm
-from stackwright.cli import connection as cli_connection
 from stackwright.cli.app import app
+from stackwright.cli.cluster import connection as cli_connection
 from stackwright.cli.machine.up import _applicable
 from stackwright.cli.manifests.load import Manifest
 from stackwright.cloud.deployment import OpenStackDeployment

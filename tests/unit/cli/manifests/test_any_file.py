@@ -115,6 +115,7 @@ def test_bytes_that_are_no_text_are_reported(data: bytes) -> None:
         "on: x\n",
         "5: x\n",
         "a: &a [*a]\n",
+        "a: &x 1\nb: &x 2\n",
         "[" * 3000,
         "",
         "---\n---\n",
@@ -137,3 +138,8 @@ def test_a_command_ends_with_a_handled_error(cluster: MemoryCluster, tmp_path: P
     assert "file.yaml" in result.stderr
     assert "Traceback" not in result.stderr
     assert not cluster.writes
+
+
+def test_a_second_anchor_of_one_name_is_reported_as_such(cluster: MemoryCluster, tmp_path: Path) -> None:
+    (tmp_path / "file.yaml").write_text("a: &x 1\nb: &x 2\n")
+    assert "is defined a second time" in called("plan", "-f", str(tmp_path / "file.yaml")).stderr

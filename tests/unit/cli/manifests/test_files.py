@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -219,3 +220,32 @@ async def test_missing_namespaces_and_immutable_fields_are_reported_together(clu
 def test_a_namespace_that_a_manifest_names_is_created(cluster: MemoryCluster) -> None:
     result = called("apply", "-f", "-", stdin=MANIFEST.replace("name: cloud", "name: cloud, namespace: new"))
     assert result.stdout.splitlines() == ["Namespace new: created", "OpenStackDeployment new/cloud: created"]
+
+
+def test_a_kind_that_is_not_served_is_reported_before_its_namespace_is_created(cluster: MemoryCluster) -> None:
+    """A dry run requires that the namespace exists, but what the API server serves does not depend on it."""
+    cluster.unserved = {CONFIGMAP}
+    space = "apiVersion: v1\nkind: Namespace\nmetadata: {name: new}\n---\n"
+    result = called("apply", "-f", "-", stdin=space + MAP % ("one, namespace: new", "x"))
+    assert result.exit_code == 1
+    assert "does not serve configmaps" in result.stderr
+    assert result.stderr.endswith("Nothing was applied.\n")
+    assert cluster.peek(NAMESPACE, ("", "new")) is None
+
+
+def test_what_was_applied_before_an_error_is_in_the_output(
+    cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = cluster.apply
+
+    async def apply(kind: Kind, obj: Object, manager: str) -> Object:
+        if obj["metadata"]["name"] == "two":
+            raise TerminalError("quota exceeded")
+        return await real(kind, obj, manager)
+
+    monkeypatch.setattr(cluster, "apply", apply)
+    manifests = f"{MAP % ('one', 'x')}---\n{MAP % ('two', 'x')}"
+    result = called("apply", "-o", "json", "-f", "-", stdin=manifests)
+    assert result.exit_code == 1
+    assert [each["name"] for each in json.loads(result.stdout)] == ["one"]
+    assert "quota exceeded" in result.stderr

@@ -42,6 +42,7 @@ def keystone(**values: Any) -> dict[str, Any]:
 
 
 KEYSTONE = "spec.services.identity.keystone.values"
+SHELL = {"conf": {"datapath": "system; x"}}
 WRONG = [
     (keystone(pod={"replicas": {"api": "two"}}), f"{KEYSTONE}.pod.replicas.api: takes a whole number, not 'two'"),
     (keystone(pod={"replicas": {"api": 1.5}}), f"{KEYSTONE}.pod.replicas.api: takes a whole number, not 1.5"),
@@ -79,6 +80,33 @@ WRONG = [
     (
         {"nodes": {"rack::a": {"services": {"compute": {"nova": {"compute": {"values": {"pod": 5}}}}}}}},
         "spec.nodes.rack::a.services.compute.nova.compute.values.pod: takes a mapping of fields, not 5",
+    ),
+    (
+        {"services": {"networking": {"openvswitch": {"values": {"overrides": {"a": {"labels": {"rack::a": SHELL}}}}}}}},
+        "spec.services.networking.openvswitch.values.overrides.a.labels.rack::a.conf.datapath: "
+        "'system; x' is not allowed",
+    ),
+    *(
+        (
+            {"services": {"networking": {"openvswitch": {"values": {"overrides": wrong}}}}},
+            f"spec.services.networking.openvswitch.values.overrides{where}: takes a mapping of fields",
+        )
+        for wrong, where in (("x", ""), ({"a": {"labels": {"rack::a": 5}}}, ".a.labels.rack::a"))
+    ),
+    *(
+        (
+            {"nodes": {label: {"services": {"compute": {"nova": {"compute": {"values": {}}}}}}}},
+            f"spec.nodes.{shown}: {told}",
+        )
+        for label, shown, told in (
+            ("rack:a", "rack:a", "write <label>::<value>"),
+            ("rack::", "rack::", "write <label>::<value>"),
+            ("::a", "::a", "write <label>::<value>"),
+            ("A b::c", "***", "the part before :: is not a valid name of a label"),
+            ("a/b/c::d", "a/b/c::d", "the part before :: is not a valid name of a label"),
+            ("rack::a::b", "rack::a::b", "the part after :: takes at most 63 letters"),
+            (f"rack::{'a' * 64}", f"rack::{'a' * 64}", "the part after :: takes at most 63 letters"),
+        )
     ),
     # Of a service that this cloud does not have: it would be wrong once it has.
     (
@@ -160,6 +188,17 @@ def test_a_value_that_may_be_secret_is_never_repeated():
             "stackwright.dev/v1alpha1",
             {"overrides": [{"source": "me", "values": {"keystone": {"pod": {"replicas": {"api": "x"}}}}}]},
             "spec.overrides[0].values.keystone.pod.replicas.api: takes a whole number, not 'x'",
+        ),
+        (
+            "Neutron",
+            "stackwright.dev/v1alpha1",
+            {
+                "overrides": [
+                    {"source": "me", "values": {"openvswitch": {"overrides": {"a": {"labels": {"b": SHELL}}}}}}
+                ]
+            },
+            "spec.overrides[0].values.openvswitch.overrides.a.labels.b.conf.datapath: 'system; x' is not allowed; "
+            "did you mean system? allowed: 'auto', 'system', 'netdev'",
         ),
         ("HelmBundle", API, {"releases": [{"name": "a", "chart": "https://example.org/c", "values": {"a": 1}}]}, None),
     ],

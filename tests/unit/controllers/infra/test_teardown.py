@@ -24,14 +24,26 @@ OBJ: Object = {
     "metadata": {"name": "web", "namespace": "ns", "uid": "u", "finalizers": [FINALIZER], "deletionTimestamp": "now"},
     "status": {"ready": True, "project": "p"},
 }
-AWAY, REFUSED = TransientCloudError("Unreachable", "timed out"), TransientCloudError("AuthenticationFailed", "401")
-GONE = TransientCloudError("CredentialsMissing", "there is no Secret")
+AWAY, REFUSED = (
+    TransientCloudError("Unreachable", "timed out"),
+    TransientCloudError("AuthenticationFailed", "401", sure=True),
+)
+ONCE = TransientCloudError("AuthenticationFailed", "401")
+GONE = TransientCloudError("CredentialsMissing", "there is no Secret", sure=True)
 
 
-def going(policy: str | None, trouble: TransientCloudError | None = None) -> Plan:
+def going(
+    policy: str | None, trouble: TransientCloudError | None = None, before: TransientCloudError | None = None
+) -> Plan:
+    """`before` is the trouble of an earlier look."""
     spec = {"credentialsLostPolicy": policy} if policy else {}
+    told = [{"type": "Deleted", "status": "False", "reason": before.reason}] if before else []
     seen = CloudObservation(
-        OBJ, 0.0, spec, cloud=CloudRef(("ns", "clouds"), "mine"), view=ProjectView((CloudResource(*PORT[:1], "1"),))
+        {**OBJ, "status": {**OBJ["status"], "conditions": told}},
+        0.0,
+        spec,
+        cloud=CloudRef(("ns", "clouds"), "mine"),
+        view=ProjectView((CloudResource(*PORT[:1], "1"),)),
     )
     seen = with_error(replace(seen, view=None), trouble) if trouble else seen
     return tear_down(KIND, seen, {PORT: "1"}, lambda record: {"ports": list(record.values())})
@@ -51,6 +63,7 @@ def test_while_the_cloud_responds_all_resources_are_deleted_first(policy: str | 
         ("Wait", REFUSED, "Detach"),
         ("Wait", GONE, "Detach"),
         ("Detach", AWAY, "Orphan"),
+        ("Detach", ONCE, "Detach"),
     ],
 )
 def test_an_unreachable_cloud_causes_a_wait_with_a_remedy(policy: str | None, trouble: Any, way: str) -> None:

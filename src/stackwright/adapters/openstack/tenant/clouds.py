@@ -34,6 +34,7 @@ from stackwright.core.openstack.clouds import Deferred, Done, Query, Subscriptio
 from stackwright.core.openstack.errors import Late, Reason, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES
 from stackwright.core.openstack.resources import CloudRef, CloudResource, ProjectView
+from stackwright.core.openstack.tenant_secrets import refusal
 from stackwright.core.plan import Key
 
 if TYPE_CHECKING:
@@ -213,7 +214,10 @@ class OpenStackClouds:
         if call.user_data is None:
             return None
         key, name = call.user_data
-        data = secret_data(await self._secrets(key))
+        secret = await self._secrets(key)
+        if refused := refusal(secret, key):
+            return Deferred(Reason.WAITING_FOR_USER_DATA, refused)
+        data = secret_data(secret)
         if name not in data:
             return Deferred(Reason.WAITING_FOR_USER_DATA, f"Waiting for Secret {'/'.join(key)} with the key {name}")
         return data[name].encode(errors=NO_TEXT)  # it may be compressed

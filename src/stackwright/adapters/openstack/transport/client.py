@@ -21,7 +21,7 @@ PAGE = 500  # items of a response, which is bounded
 AUTH = ("username", "password", "auth_url", "project_name", "user_domain_name", "project_domain_name")
 
 
-def demand(admin: Mapping[str, str], secret: Key) -> None:
+def require_credentials(admin: Mapping[str, str], secret: Key) -> None:
     """Raise TerminalError with the required keys that the administrator's Secret lacks."""
     if missing := [key for key in AUTH if not admin.get(key)]:
         raise TerminalError(f"Secret {'/'.join(secret)} lacks {', '.join(missing)}")

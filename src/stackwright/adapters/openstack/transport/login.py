@@ -13,17 +13,19 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack.transport.client import bound, prepared
 from stackwright.adapters.openstack.transport.clouds_yaml import BadEntry, entry_of
 from stackwright.adapters.openstack.transport.deadline import TIMEOUT
+from stackwright.adapters.openstack.transport.failures import Failures
 from stackwright.adapters.openstack.transport.send import in_cloud_thread
 from stackwright.adapters.threads import contained
 from stackwright.core.objects import MUST_BE_TEXT, is_text, secret_data
 from stackwright.core.openstack.errors import Reason, TransientCloudError
 from stackwright.core.openstack.resources import CloudRef
+from stackwright.core.openstack.tenant_secrets import refusal
 from stackwright.core.plan import Key, Object
 
 if TYPE_CHECKING:
@@ -50,12 +52,14 @@ class _Parsed:
 
     read   time of the last read
     login  as `Way` returned it at that time; None if the Secret cannot be used
+    failures  of the reads with this result
     """
 
     digest: bytes
     result: Login | TransientCloudError
     read: float
     login: Login | None = None
+    failures: Failures = field(default_factory=Failures)
 
 
 Way = Callable[[Login], Awaitable[Login]]
@@ -80,14 +84,20 @@ class Logins:
         known = self._known.get(cloud)
         if known and known.login and time.monotonic() - known.read < READ_AGAIN:
             return known.login
-        data, now = secret_data(await self._secrets(cloud.secret)), time.monotonic()
+        secret = await self._secrets(cloud.secret)
+        if not cloud.granted and (refused := refusal(secret, cloud.secret)):
+            self.forget(cloud)
+            raise TransientCloudError(Reason.FORBIDDEN, refused)  # not a login error, which would count as lost
+        data, now = secret_data(secret), time.monotonic()
         digest = _digest(data)
         if known is None or known.digest != digest:
             known = _Parsed(digest, await in_cloud_thread(None, lambda: _result(cloud, data)), now)
         known.read, known.login = now, None
         self._keep(cloud, known)
         if isinstance(known.result, TransientCloudError):  # a new one: each raise adds a traceback
-            raise TransientCloudError(known.result.cause, str(known.result))
+            error = TransientCloudError(known.result.cause, str(known.result))
+            known.failures.note(error, now)
+            raise error
         known.login = await self._way(known.result)
         return known.login
 
@@ -117,9 +127,9 @@ def login_of(cloud: CloudRef, data: Mapping[str, str]) -> Login:
     where = f"Secret {'/'.join(cloud.secret)}"
     if not data:
         raise TransientCloudError(Reason.CREDENTIALS_MISSING, f"{where} does not exist")
-    for field in USED:
-        if not is_text(data.get(field, "")):
-            raise TransientCloudError(Reason.CREDENTIALS_INVALID, f"{field} in {where}: {MUST_BE_TEXT}")
+    for name in USED:
+        if not is_text(data.get(name, "")):
+            raise TransientCloudError(Reason.CREDENTIALS_INVALID, f"{name} in {where}: {MUST_BE_TEXT}")
     try:
         entry = entry_of(data.get("clouds.yaml", ""), cloud.cloud)
     except BadEntry as error:

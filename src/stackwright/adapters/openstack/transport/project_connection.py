@@ -21,6 +21,7 @@ from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING, TypeVar
 
 from stackwright.adapters.openstack.transport.deadline import in_time
+from stackwright.adapters.openstack.transport.failures import Failures
 from stackwright.adapters.openstack.transport.login import Count, Login, connection
 from stackwright.adapters.openstack.transport.send import in_cloud_thread, problem, state_of
 from stackwright.adapters.openstack.transport.shapes import project_of
@@ -61,6 +62,7 @@ class ProjectConnection:
         self._files = ExitStack()
         self.threads = threads or executor()
         self._free = asyncio.Semaphore(THREADS)
+        self._failures = Failures()
         self._quiet: tuple[float, TransientCloudError] | None = None  # end of the rate limit, and its error
         self._silent: dict[
             str, tuple[float, TransientCloudError]
@@ -78,7 +80,7 @@ class ProjectConnection:
             raise TransientCloudError(error.cause, str(error), (until - now) * random.uniform(*SPREAD))  # noqa: S311
         silent = self._silent.get(service)  # read once: this is called in threads too
         if silent and now < silent[0]:
-            raise TransientCloudError(silent[1].cause, str(silent[1]))
+            raise TransientCloudError(silent[1].cause, str(silent[1]), sure=self._failures.prove(now))
 
     async def do(self, service: str, what: Callable[[Connection], T], *, queues: bool = True) -> T:
         """Call `what` in a thread. Raises TransientCloudError or TerminalCloudError for every failure.
@@ -141,12 +143,18 @@ class ProjectConnection:
             if self._closed:  # while the connection was created
                 self._connection.close()
             answer = contained(what, self._connection)
+            self._failures.clear()
             if not self.place:
                 region = self._login.entry.get("region_name")
                 self.place = f"{project_of(self._connection) or None}{f'@{region}' if region else ''}"
             return answer
         except exceptions.Unauthorized as error:
-            raise TransientCloudError(Reason.AUTHENTICATION_FAILED, self._error_text(error, service)) from None
+            refused = TransientCloudError(Reason.AUTHENTICATION_FAILED, self._error_text(error, service))
+            self._failures.note(refused, time.monotonic())
+            raise refused from None
+        except TransientCloudError as error:
+            self._failures.note(error, time.monotonic())
+            raise
         except exceptions.TooManyRequests as error:  # from Keystone; responses of other services do not raise
             raise problem(429, self._error_text(error, service), str(error.retry_after or "")) from None
         except (exceptions.EndpointNotFound, ServiceDisabledException) as error:

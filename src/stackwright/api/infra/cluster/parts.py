@@ -17,6 +17,7 @@ from pydantic import (
     model_validator,
 )
 
+from stackwright.api.fields.keyed import Keyed
 from stackwright.api.fields.lines import Line, Short
 from stackwright.api.fields.network import (
     ICMP,
@@ -29,7 +30,7 @@ from stackwright.api.fields.network import (
     protocol_number,
     unusable,
 )
-from stackwright.api.infra.capi import MANY, MOST, Ipv4, Ipv4Range, Keyed, NonEmpty, Part
+from stackwright.api.infra.capi import MANY, MOST, Ipv4, Ipv4Range, NonEmpty, Part
 from stackwright.api.infra.machine import MachineSpec
 from stackwright.api.infra.params import SubnetParam
 from stackwright.api.infra.ports import TEXT

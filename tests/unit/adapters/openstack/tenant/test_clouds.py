@@ -1098,6 +1098,28 @@ async def test_a_wait_for_user_data_blocks_no_other_object(lists: Lists, monkeyp
     await port_.close()
 
 
+async def test_user_data_of_another_owner_are_not_sent(lists: Lists, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[Any] = []
+    clouds_yaml = base64.b64encode(b"clouds: {mine: {auth: {auth_url: 'https://k'}}}").decode()
+    owner = {"apiVersion": "controlplane.cluster.x-k8s.io/v1beta2", "kind": "KubeadmControlPlane", "name": "k"}
+
+    async def secrets(key: Any) -> Any:
+        if key != ("ns", "kubeconfig"):
+            return {"data": {"clouds.yaml": clouds_yaml}}
+        return {"metadata": {"ownerReferences": [owner | {"controller": True}]}, "data": {"value": "eA=="}}
+
+    monkeypatch.setattr(tenant_clouds, "run", lambda made, call, user_data: sent.append(user_data))
+    port_ = OpenStackClouds(secrets, lambda controller, key: None)
+    await look(port_, CLOUD, subscription(0, waits=True, begun=False))
+    call_ = CloudCall(CLOUD, "create", SERVER_KEY, f"{UID}0", user_data=(("ns", "kubeconfig"), "value"))
+    with pytest.raises(
+        TransientCloudError, match="ns/kubeconfig belongs to KubeadmControlPlane k; name one of your own"
+    ):
+        await submit(port_, call_)
+    assert sent == []
+    await port_.close()
+
+
 async def test_a_secret_value_that_is_no_text_is_an_error_of_the_user(
     lists: Lists, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ import pytest
 from stackwright.adapters.openstack.transport import login, send
 from stackwright.adapters.openstack.transport.login import Login, Logins
 from stackwright.adapters.threads import NoThread
+from stackwright.controllers.infra.cloud_observation import LOGIN
+from stackwright.core.objects import OWNER
 from stackwright.core.openstack.errors import Reason, TransientCloudError
 from tests.unit.adapters.openstack.transport.test_clouds_yaml import CLOUD, text
 
@@ -63,3 +66,39 @@ async def test_a_secret_without_a_thread_to_parse_it_is_an_unreachable_cloud(
             await logins.get(CLOUD)
     assert error.value.reason == "Unreachable"
     assert await logins.get(CLOUD)
+
+
+async def test_credentials_of_a_service_are_not_used_for_a_tenant() -> None:
+    """Whoever may create a server in the namespace of a cloud would be the cloud's administrator."""
+    data = {"clouds.yaml": base64.b64encode(text().encode()).decode()}
+    owned = {"metadata": {"labels": {OWNER: "keystone.cloud"}}, "data": data}
+    found: list[Any] = [{"data": data}, owned, owned]
+
+    async def secret(_: Any) -> Any:
+        return found.pop(0)
+
+    logins = Logins(secret)
+    await logins.get(CLOUD)
+    logins.forget(CLOUD)
+    with pytest.raises(TransientCloudError, match="belongs to keystone cloud") as error:
+        await logins.get(CLOUD)
+    assert logins._known == {}
+    assert error.value.reason not in LOGIN, "such an error counts as lost credentials"
+    assert await logins.get(replace(CLOUD, granted=True)), "an administrator shared it"
+
+
+@pytest.mark.parametrize("found", [None, {"data": {"clouds.yaml": "e30="}}])
+async def test_one_read_without_credentials_is_not_sure(monkeypatch: pytest.MonkeyPatch, found: Any) -> None:
+    """As while a user deletes and recreates the Secret. An object in deletion may be detached if they are lost."""
+    now = [100.0]
+    monkeypatch.setattr(login.time, "monotonic", lambda: now[0])
+
+    async def secret(_: Any) -> Any:
+        return found
+
+    logins, sure = Logins(secret), []
+    for now[0] in (100.0, 104.0, 105.0):
+        with pytest.raises(TransientCloudError) as error:
+            await logins.get(CLOUD)
+        sure.append(error.value.sure)
+    assert sure == [False, False, True]

@@ -16,6 +16,7 @@ import pytest
 from keystoneauth1 import exceptions
 
 from stackwright.adapters.openstack.transport import project_connection
+from stackwright.adapters.openstack.transport.failures import CONFIRM, LAPSE
 from stackwright.adapters.openstack.transport.login import Login, connection
 from stackwright.adapters.openstack.transport.project_connection import (
     PAUSE,
@@ -362,3 +363,27 @@ async def test_a_call_that_reached_its_own_deadline_does_not_count_against_the_s
     monkeypatch.setattr(project_connection, "LONGEST", 30)  # a busy machine may take more than 0.2 s
     asked.when, asked.fail = lambda: None, None
     assert await project.do("compute", asked) == "done"
+
+
+async def test_one_refused_login_is_not_sure(time: Time, project: ProjectConnection, asked: Asked) -> None:
+    """An object in deletion may be detached from its cloud if its credentials are refused."""
+    asked.fail = exceptions.Unauthorized("no")
+    for service in ("compute", "network"):
+        assert not (await trouble(project, asked, service)).sure
+    assert not (await trouble(project, asked)).sure, "the same response, kept"
+    time.now += PAUSE
+    assert CONFIRM <= PAUSE
+    assert (await trouble(project, asked)).sure
+    assert (await trouble(project, asked)).sure, "the same response, kept"
+    asked.fail = None
+    await project.do("network", asked)
+    assert not (await trouble(project, asked)).sure, "the same response, kept, before a success of another service"
+    time.now += PAUSE
+    await project.do("compute", asked)
+    asked.fail = exceptions.Unauthorized("no")
+    assert not (await trouble(project, asked)).sure, "the first one since a success"
+    time.now += LAPSE + 1
+    assert not (await trouble(project, asked)).sure, "the other one is long ago"
+    asked.fail = TransientCloudError("AuthenticationFailed", "the service itself")
+    time.now += PAUSE
+    assert (await trouble(project, asked)).sure

@@ -1,22 +1,19 @@
-"""Finds the cluster of a command, and turns failures into messages and exit codes.
+"""Finds the cluster of a command.
 
 The kubeconfig is the first that exists of: `--kubeconfig`, `$KUBECONFIG`, the local cluster's, `~/.kube/config`, the
-service account of the pod. A file that a user named and that cannot be read is an error. Failures are reported
-in a sentence, without a traceback.
+service account of the pod. A file that a user named and that cannot be read is an error.
 """
 
 from __future__ import annotations
 
-import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING
 
-import typer
-
-from stackwright.cli import common, completion
+from stackwright.cli import common
+from stackwright.cli.cluster.failures import CliError
 
 if TYPE_CHECKING:
     from stackwright.adapters.kubernetes.client import KubernetesCluster
@@ -24,41 +21,9 @@ if TYPE_CHECKING:
     from stackwright.core.plan import Key, Object
     from stackwright.core.ports import Reader
 
-T = TypeVar("T")
 NAMESPACE = "openstack"
 MISSING = "the file does not exist"
-CLUSTER_API = "cluster.x-k8s.io"  # the group of its own kinds, and the end of those of its providers
-OUR_PROVIDER = f"infrastructure.{CLUSTER_API}"
 POD_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
-
-KubeconfigOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--kubeconfig",
-        metavar="FILE",
-        help="Kubeconfig of the cluster; default: $KUBECONFIG, the local cluster, ~/.kube/config.",
-    ),
-]
-NamespaceOption = Annotated[
-    str,
-    typer.Option("--namespace", "-n", help="Namespace of the cloud.", autocompletion=completion.namespaces),
-]
-# For commands that read manifests: None differs from the default, because a manifest may name another namespace.
-OnlyNamespaceOption = Annotated[
-    str | None,
-    typer.Option(
-        "--namespace", "-n", help=f"Namespace of all manifests; default: that of each manifest, or {NAMESPACE}."
-    ),
-]
-
-
-class CliError(Exception):
-    """Ends the command with exit code 1; the text is all the user sees."""
-
-
-def fail(message: str, code: int = 1) -> NoReturn:
-    common.echo(message, err=True)
-    raise typer.Exit(code)
 
 
 def kubeconfig(given: Path | None) -> Path | None:
@@ -151,7 +116,7 @@ async def connected(
         raise CliError("The local cluster is stopped; `stackwright up` starts it again, with its data.")
     context, told = common.given.context, common.on_call()
     try:
-        cluster = KubernetesCluster.from_file(str(path) if path else None, context, told, tell)
+        cluster = KubernetesCluster.from_file(str(path) if path else None, context, told, tell, confirm=0.0)
     except Exception as error:  # lightkube, YAML, TLS and file errors alike: the file is not usable
         common.trace()
         raise CliError(f"{path} is not a usable kubeconfig: {wrong_with(error)}{_not_merged(given)}") from error
@@ -163,33 +128,6 @@ async def connected(
         raise
     finally:
         await cluster.close()
-
-
-def run(work: Coroutine[Any, Any, T], interrupted: int = 130) -> T:
-    """Run a command's coroutine; a failure becomes a message and an exit code."""
-    from stackwright.core.errors import Conflict, TerminalError, TransientError
-
-    try:
-        return asyncio.run(work)
-    except KeyboardInterrupt:
-        raise typer.Exit(interrupted) from None
-    except CliError as error:
-        fail(str(error))
-    except (TransientError, TerminalError, Conflict) as error:
-        common.trace()
-        fail(explained(error))
-
-
-def explained(error: Exception) -> str:
-    """The message for a failure of Kubernetes, with its notes, and what to install if a kind is not served."""
-    from stackwright.core.errors import NotServed
-
-    text = "\n".join([str(error), *getattr(error, "__notes__", ())])
-    if isinstance(error, NotServed) and error.group.endswith(CLUSTER_API) and error.group != OUR_PROVIDER:
-        return f"{text}\nCluster API or this provider is not installed on this cluster; `clusterctl init` installs it."
-    if isinstance(error, NotServed):
-        return f"{text}\nStackwright is not installed on this cluster; `stackwright up` installs it."
-    return text
 
 
 async def the_cloud(

@@ -86,7 +86,7 @@ def _named(ctx: typer.Context, kinds: Collection[Kind]) -> set[str]:
 
 def _names(ctx: typer.Context, names: Callable[[Reader, str], Awaitable[set[str]]]) -> set[str]:
     """Names in the cluster and namespace that the words before the cursor select; none without a response."""
-    from stackwright.cli.connection import NAMESPACE, connected
+    from stackwright.cli.cluster.connection import NAMESPACE, connected
 
     words: dict[str, Any] = ctx.params
 

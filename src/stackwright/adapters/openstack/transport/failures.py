@@ -1,0 +1,38 @@
+"""Failures of a login, of which two prove that the credentials are lost."""
+
+from __future__ import annotations
+
+import threading
+
+from stackwright.core.openstack.errors import UNSURE, TransientCloudError
+
+CONFIRM = 5.0  # seconds between two failures that together prove that credentials are lost
+LAPSE = 300.0  # seconds after which an earlier failure proves nothing
+
+
+class Failures:
+    """Those since the last success, by the seconds of a monotonic clock. Threads share it."""
+
+    def __init__(self) -> None:
+        self._times: tuple[float, float] | None = None  # of the first and of the last one
+        self._lock = threading.Lock()
+
+    def note(self, error: TransientCloudError, now: float) -> None:
+        """Set `sure` of an error that may mean lost credentials."""
+        if error.cause not in UNSURE:
+            return
+        with self._lock:
+            first = self._times[0] if self._times and now - self._times[1] < LAPSE else now
+            self._times = first, now
+        error.sure = now - first >= CONFIRM
+
+    def prove(self, now: float) -> bool:
+        """Whether they still prove it."""
+        with self._lock:
+            return (
+                self._times is not None and now - self._times[1] < LAPSE and self._times[1] - self._times[0] >= CONFIRM
+            )
+
+    def clear(self) -> None:
+        with self._lock:
+            self._times = None
