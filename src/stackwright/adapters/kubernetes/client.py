@@ -34,7 +34,8 @@ from stackwright.core.prune import without_empties
 log = structlog.get_logger(__name__)
 
 PAGE = 500
-DISCOVERY = Kind("", "", "APIGroup", "apis", namespaced=False)  # for messages, and this:
+# For messages: neither path is that of a resource.
+DISCOVERY = Kind("", "", "APIGroup", "apis", namespaced=False)
 VERSION = Kind("", "", "Version", "version", namespaced=False)
 MANAGER = "stackwright"
 SHOWN = 63  # characters of an invalid name in an error

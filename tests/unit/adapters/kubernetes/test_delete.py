@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -14,7 +12,7 @@ import pytest
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.kinds import NODE
 from stackwright.core.errors import Conflict
-from tests.unit.adapters.kubernetes.test_login import configured
+from tests.unit.adapters.kubernetes.local_api import Handler, serving
 
 GONE = {"name": "n", "kind": "nodes"}
 BACKGROUND = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"}
@@ -23,16 +21,17 @@ BACKGROUND = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": 
 class Server:
     """One node with a uid, or none."""
 
-    def __init__(self, folder: Path) -> None:
+    path: Path
+
+    def __init__(self) -> None:
         self.uid, self.asked = "", list[Any]()
         server = self
 
-        class Handler(BaseHTTPRequestHandler):
-            def log_message(self, *_: Any) -> None: ...
-
+        class Responder(Handler):
             def do_GET(self) -> None:
                 node = {"kind": "Node", "metadata": {"name": "n", "uid": server.uid}}
-                self.reply(200, node) if server.uid else self.reply(404, {"details": GONE})
+                code, body = (200, node) if server.uid else (404, {"details": GONE})
+                self.reply(code, json.dumps(body).encode())
 
             def do_DELETE(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["content-length"] or 0)) or "{}")
@@ -40,32 +39,17 @@ class Server:
                 assert "propagationPolicy=Background" in self.path
                 wanted = body.get("preconditions", {}).get("uid", server.uid)
                 code = 404 if not server.uid else 200 if wanted == server.uid else 409
-                self.reply(
-                    code,
-                    {"details": GONE, "message": "Precondition failed: UID in precondition"},
-                )
+                told = {"details": GONE, "message": "Precondition failed: UID in precondition"}
+                self.reply(code, json.dumps(told).encode())
 
-            def reply(self, code: int, body: Any) -> None:
-                text = json.dumps(body).encode()
-                self.send_response(code)
-                self.send_header("content-length", str(len(text)))
-                self.end_headers()
-                self.wfile.write(text)
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        Thread(target=self.http.serve_forever, args=(0.01,), daemon=True).start()
-        self.path = configured(folder, {})
-        config = json.loads(self.path.read_text())
-        config["clusters"][0]["cluster"]["server"] = f"http://127.0.0.1:{self.http.server_port}"
-        self.path.write_text(json.dumps(config))
+        self.handler = Responder
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    made = Server(tmp_path)
-    yield made
-    made.http.shutdown()
-    made.http.server_close()
+    made = Server()
+    with serving(made.handler, tmp_path) as made.path:
+        yield made
 
 
 @pytest.mark.parametrize(

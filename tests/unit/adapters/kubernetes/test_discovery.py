@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -16,7 +14,7 @@ from stackwright.adapters.kubernetes import discovery as module
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.meta import Kind
 from stackwright.core.errors import NotServed, TransientError, Unavailable
-from tests.unit.adapters.kubernetes.test_login import configured
+from tests.unit.adapters.kubernetes.local_api import Handler, serving
 
 OLD, NEW = (Kind("x.example", version, "Thing", "things") for version in ("v1", "v2"))
 NODE = Kind("", "v1", "Node", "nodes", namespaced=False)
@@ -41,31 +39,23 @@ def discovery(*versions: str, **resources: str) -> dict[str, Any]:
 class Server:
     """Path → responses, the last of which repeats; each one an object, or a code and a text. Others are WRONG."""
 
-    def __init__(self, folder: Path) -> None:
+    path: Path
+
+    def __init__(self) -> None:
         self.responses: dict[str, list[Any]] = {}
         self.asked: list[str] = []
         server = self
 
-        class Handler(BaseHTTPRequestHandler):
-            def log_message(self, *_: Any) -> None: ...
-
+        class Responder(Handler):
             def do_GET(self) -> None:
                 path, _, _ = self.path.strip("/").partition("?")
                 server.asked.append(path)
                 found = server.responses.get(path) or [WRONG]
                 response = found[0] if len(found) == 1 else found.pop(0)
                 code, text = response if isinstance(response, tuple) else (200, json.dumps(response).encode())
-                self.send_response(code)
-                self.send_header("content-length", str(len(text)))
-                self.end_headers()
-                self.wfile.write(text)
+                self.reply(code, text)
 
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        Thread(target=self.http.serve_forever, args=(0.01,), daemon=True).start()
-        self.path = configured(folder, {})
-        config = json.loads(self.path.read_text())
-        config["clusters"][0]["cluster"]["server"] = f"http://127.0.0.1:{self.http.server_port}"
-        self.path.write_text(json.dumps(config))
+        self.handler = Responder
 
     def serve(self, *pages: dict[str, Any]) -> None:
         """The responses of the pages, one after the other; the last one repeats."""
@@ -74,10 +64,9 @@ class Server:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    made = Server(tmp_path)
-    yield made
-    made.http.shutdown()
-    made.http.server_close()
+    made = Server()
+    with serving(made.handler, tmp_path) as made.path:
+        yield made
 
 
 @pytest.fixture

@@ -29,9 +29,8 @@ class Failures:
     def prove(self, now: float) -> bool:
         """Whether they still prove it."""
         with self._lock:
-            return (
-                self._times is not None and now - self._times[1] < LAPSE and self._times[1] - self._times[0] >= CONFIRM
-            )
+            first, last = self._times or (now, now)
+        return now - last < LAPSE and last - first >= CONFIRM
 
     def clear(self) -> None:
         with self._lock:
