@@ -214,13 +214,12 @@ def _service(identity: Any, spec: Mapping[str, Any]) -> Any | None:
 
     A list without Keystone's own service, which its bootstrap creates, is wrong: it would lead to a second service.
     """
-    every = list(identity.services())
-    wanted = spec["serviceType"], spec["serviceName"]
-    if found := next((each for each in every if (each.type, each.name) == wanted), None):
+    wanted = {"type": spec["serviceType"], "name": spec["serviceName"]}
+    if found := next(identity.services(**wanted), None):
         return found
-    if not any(each.type == "identity" for each in every):
+    if next(identity.services(type="identity"), None) is None:
         raise TransientError("Keystone lists no service of the type identity, so the list is not complete")
-    return next(identity.services(type=wanted[0], name=wanted[1]), None)  # Keystone may limit the length of a list
+    return next(identity.services(**wanted), None)
 
 
 def error_of(action: CatalogEntry, auth_url: str, error: Exception) -> Exception:

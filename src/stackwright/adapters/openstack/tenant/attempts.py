@@ -3,6 +3,8 @@
 In a slow cloud, the queries of one object may need many looks. If responses expired after the usual minute, the first
 ones would expire before the last ones arrive, and no look would complete. For other objects, a response expires after a
 minute. A completed look leaves no state here.
+
+Two looks without a usable identity prove that it is lost. A look that got past it is a success, whatever its end.
 """
 
 from __future__ import annotations
@@ -16,8 +18,9 @@ from contextvars import ContextVar
 from stackwright.adapters.openstack.tenant.limiter import Subscriber
 from stackwright.adapters.openstack.tenant.project_session import Attempt, Project
 from stackwright.adapters.openstack.transport.deadline import in_time
+from stackwright.adapters.openstack.transport.failures import Failures
 from stackwright.core.openstack.clouds import LONGEST
-from stackwright.core.openstack.errors import TerminalCloudError
+from stackwright.core.openstack.errors import IDENTITY, TerminalCloudError, TransientCloudError
 
 _current: ContextVar[Attempt | None] = ContextVar("attempt", default=None)
 
@@ -25,6 +28,7 @@ _current: ContextVar[Attempt | None] = ContextVar("attempt", default=None)
 class Attempts:
     def __init__(self) -> None:
         self._unended: dict[Subscriber, Attempt] = {}
+        self._without_identity: dict[Subscriber, tuple[Failures, float]] = {}  # with the time of the last one
 
     @asynccontextmanager
     async def look(self, who: Subscriber) -> AsyncIterator[None]:
@@ -39,11 +43,22 @@ class Attempts:
             async with in_time(LONGEST):
                 yield
             self._unended.pop(who, None)
-        except TerminalCloudError:
-            self._unended.pop(who, None)
+            self._without_identity.pop(who, None)
+        except (TransientCloudError, TerminalCloudError) as error:
+            self._note(who, error, time.monotonic())
+            if isinstance(error, TerminalCloudError):
+                self._unended.pop(who, None)
             raise
         finally:
             _current.reset(token)
+
+    def _note(self, who: Subscriber, error: TransientCloudError | TerminalCloudError, now: float) -> None:
+        if error.cause not in IDENTITY:
+            self._without_identity.pop(who, None)
+            return
+        failures, _ = self._without_identity.get(who) or (Failures(), now)
+        self._without_identity[who] = failures, now
+        failures.note(error, now)
 
     def at(self, project: Project) -> Attempt | None:
         """The attempt of the current task, if any; its project is set to this one."""
@@ -57,3 +72,4 @@ class Attempts:
 
     def forget(self, before: float) -> None:
         self._unended = {who: each for who, each in self._unended.items() if each.last >= before}
+        self._without_identity = {who: each for who, each in self._without_identity.items() if each[1] >= before}

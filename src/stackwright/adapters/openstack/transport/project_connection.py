@@ -152,7 +152,7 @@ class ProjectConnection:
             refused = TransientCloudError(Reason.AUTHENTICATION_FAILED, self._error_text(error, service))
             self._failures.note(refused, time.monotonic())
             raise refused from None
-        except TransientCloudError as error:
+        except (TransientCloudError, TerminalCloudError) as error:
             self._failures.note(error, time.monotonic())
             raise
         except exceptions.TooManyRequests as error:  # from Keystone; responses of other services do not raise
