@@ -21,7 +21,7 @@ from stackwright.adapters.kubernetes.command import Tell
 from stackwright.adapters.kubernetes.discovery import CONFIRM, Discovery
 from stackwright.adapters.kubernetes.errors import Call, error_of
 from stackwright.adapters.kubernetes.login import explained, kubeconfig, logged_in, of_context
-from stackwright.adapters.kubernetes.responses import asked_for, decoded, items_of, plain
+from stackwright.adapters.kubernetes.responses import asked_for, continues, decoded, items_of, plain
 from stackwright.api.fields.naming import GROUP, NAMESPACE, OBJECT, RESOURCE
 from stackwright.api.kinds import ACCESS_REVIEW, EVENT
 from stackwright.api.meta import Kind
@@ -101,7 +101,7 @@ class KubernetesCluster:
         while True:
             page = decoded(call, await self._send(call, BasicRequest("GET", url, params=params)))
             found += items_of(call, page)
-            if not (token := (page.get("metadata") or {}).get("continue")):
+            if not (token := continues(call, page)):
                 return found
             params["continue"] = token
 

@@ -73,14 +73,14 @@ class Discovery:
         """Whether a valid discovery does not list the kind. Raises TransientError if it is not valid."""
         if kind.group:
             groups = _listed(await self._ask("apis"), "APIGroupList", "groups")
-            if PRESENT not in {group.get("name") for group in groups}:
+            if PRESENT not in _texts(groups, "name"):
                 raise TransientError("the list of API groups is incomplete")
             versions = [_mappings(group.get("versions")) for group in groups if group.get("name") == kind.group]
-            if kind.version not in {each.get("version") for every in versions for each in every}:
+            if not any(kind.version in _texts(each, "version") for each in versions):
                 return True
         of_version, _, _ = _path(kind).rpartition("/")
         resources = _listed(await self._ask(of_version), "APIResourceList", "resources")
-        return kind.plural not in {each.get("name") for each in resources}
+        return kind.plural not in _texts(resources, "name")
 
 
 def _path(kind: Kind) -> str:
@@ -93,6 +93,13 @@ def _listed(response: Any, kind: str, field: str) -> list[dict[str, Any]]:
     if not isinstance(response, dict) or response.get("kind") != kind:
         raise TransientError(f"the response is no {kind}")
     return _mappings(response.get(field))
+
+
+def _texts(mappings: list[dict[str, Any]], field: str) -> set[str]:
+    found = [each.get(field) for each in mappings]
+    if not all(isinstance(each, str) for each in found):
+        raise TransientError(f"an entry of the response has no {field}")
+    return {str(each) for each in found}
 
 
 def _mappings(value: Any) -> list[dict[str, Any]]:

@@ -8,8 +8,10 @@ is set only when a log-in with it fails: setting it again would end the tokens o
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from stackwright.adapters.openstack.transport.client import (
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from openstack.connection import Connection
 
 T = TypeVar("T")
+CONFIRM = 2.0  # seconds between two refused log-ins of a service, which prove that its password must be set
 RECEIVED = 16 << 20  # bytes of all responses of a call
 PROJECT = "service"
 DOMAIN_ID = "default"  # the domain `Default` that Keystone's bootstrap creates
@@ -128,6 +131,14 @@ def _ensure_user(identity: Any, spec: Mapping[str, Any], auth_url: str, password
 
 
 def _password_works(auth_url: str, user_id: str, password: str) -> bool:
+    """Whether one of two log-ins succeeds: a new password ends the tokens of a running service."""
+    if _logs_in(auth_url, user_id, password):
+        return True
+    time.sleep(CONFIRM)
+    return _logs_in(auth_url, user_id, password)
+
+
+def _logs_in(auth_url: str, user_id: str, password: str) -> bool:
     """Whether an unscoped log-in succeeds, which needs no role."""
     from keystoneauth1.exceptions import Unauthorized
     from keystoneauth1.identity.v3 import Password
@@ -155,12 +166,14 @@ def _ensure_catalog(identity: Any, spec: Mapping[str, Any]) -> None:
     if wanted.keys() - current.keys() and identity.find_region(region) is None:
         identity.create_region(id=region)
     for interface, url in wanted.items():
-        if interface not in current:
+        if not (same := current.pop(interface, [])):
             identity.create_endpoint(service_id=service.id, interface=interface, region_id=region, url=url)
-        elif current[interface].url != url:
-            identity.update_endpoint(current[interface], url=url)
-    for interface in current.keys() - wanted.keys():
-        identity.delete_endpoint(current[interface])
+        elif same[0].url != url:
+            identity.update_endpoint(same[0], url=url)
+        for each in same[1:]:  # Keystone accepts several of one interface
+            identity.delete_endpoint(each)
+    for each in chain.from_iterable(current.values()):
+        identity.delete_endpoint(each)
 
 
 def _missing(identity: Any, spec: Mapping[str, Any], auth_url: str, password: str | None) -> str:
@@ -182,7 +195,7 @@ def _missing(identity: Any, spec: Mapping[str, Any], auth_url: str, password: st
     if service is None:
         return f"service {spec['serviceName']}"
     current = _endpoints(identity, service, _region(spec))
-    gone = [face for face, url in _urls(spec).items() if face not in current or current[face].url != url]
+    gone = [face for face, url in _urls(spec).items() if [each.url for each in current.get(face, ())] != [url]]
     return f"endpoint {', '.join(gone)} of service {spec['serviceName']}" if gone else ""
 
 
@@ -195,9 +208,13 @@ def _urls(spec: Mapping[str, Any]) -> dict[str, str]:
     return {interface: url for interface, url in spec["endpoints"].items() if url}
 
 
-def _endpoints(identity: Any, service: Any, region: str) -> dict[str, Any]:
-    """Interface → endpoint of a service in a region."""
-    return {each.interface: each for each in identity.endpoints(service_id=service.id) if each.region_id == region}
+def _endpoints(identity: Any, service: Any, region: str) -> dict[str, list[Any]]:
+    """Interface → endpoints of a service in a region."""
+    found: dict[str, list[Any]] = {}
+    for each in identity.endpoints(service_id=service.id):
+        if each.region_id == region:
+            found.setdefault(each.interface, []).append(each)
+    return found
 
 
 def _remove(identity: Any, spec: Mapping[str, Any]) -> None:

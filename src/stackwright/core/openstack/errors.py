@@ -28,6 +28,7 @@ class Reason(StrEnum):
     REJECTED = "Rejected"
     SERVER_ERROR = "ServerError"
     SERVICE_MISSING = "ServiceMissing"
+    TOKEN_REFUSED = "TokenRefused"  # noqa: S105 - no password
     UNREACHABLE = "Unreachable"
     WAITING_FOR_TURN = "WaitingForTurn"
     WAITING_FOR_USER_DATA = "WaitingForUserData"

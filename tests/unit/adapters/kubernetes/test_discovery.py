@@ -147,6 +147,8 @@ async def test_a_kind_that_was_served_since_is_verified_again(server: Server, cl
         {"kind": "APIGroupList", "groups": [{"name": "apps"}, {"name": "x.example", "versions": ["v1"]}]},
         {"kind": "APIGroupList", "groups": None},
         {"kind": "APIGroupList", "groups": ["apps"]},
+        {"kind": "APIGroupList", "groups": [{"name": "apps"}, {"name": ["x.example"]}]},
+        {"kind": "APIGroupList", "groups": [{"name": "apps"}, {"name": "x.example", "versions": [{"version": {}}]}]},
         {"kind": "Status", "groups": [{"name": "apps"}]},
         [],
     ],
@@ -158,7 +160,14 @@ async def test_a_discovery_that_is_none_proves_nothing(server: Server, cluster: 
 
 
 @pytest.mark.parametrize(
-    "wrong", [WRONG, {"kind": "Status", "resources": []}, {"kind": "APIResourceList", "resources": None}, {}]
+    "wrong",
+    [
+        WRONG,
+        {"kind": "Status", "resources": []},
+        {"kind": "APIResourceList", "resources": None},
+        {},
+        {"kind": "APIResourceList", "resources": [{"name": []}]},
+    ],
 )
 async def test_a_list_of_resources_that_is_none_proves_nothing(
     server: Server, cluster: KubernetesCluster, wrong: Any
@@ -268,6 +277,8 @@ async def test_a_response_about_another_object_is_no_absence(
         b'{"kind": "ThingList", "apiVersion": "x.example/v1", "items": ["a"]}',
         b'{"kind": "ThingList", "apiVersion": "x.example/v1", "items": ""}',
         b'{"kind": "ThingList", "apiVersion": "x.example/v1"}',
+        b'{"kind": "ThingList", "apiVersion": "x.example/v1", "items": [], "metadata": "x"}',
+        b'{"kind": "ThingList", "apiVersion": "x.example/v1", "items": [], "metadata": {"continue": 5}}',
     ],
 )
 async def test_a_response_that_is_no_list_of_the_kind_is_not_an_empty_one(

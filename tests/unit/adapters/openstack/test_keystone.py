@@ -124,6 +124,29 @@ def test_endpoints_follow_the_spec(identity: Identity) -> None:
     assert len(identity.kept["endpoint"]) == 2
 
 
+def test_of_several_endpoints_of_an_interface_one_remains(identity: Identity) -> None:
+    """Keystone accepts several; one incomplete list, or an administrator, could have created another."""
+    ensure(identity)
+    identity._create("endpoint", {**vars(identity.kept["endpoint"][0]), "id": "copy", "url": "http://old"})
+    assert keystone._missing(identity, SPEC, "http://k/v3", "pw") == "endpoint internal of service glance"
+    assert ensure(identity) == ["delete_endpoint"]
+    assert sorted(e.url for e in identity.kept["endpoint"]) == ["http://i", "http://p"]
+    identity._create("endpoint", {**vars(identity.kept["endpoint"][0]), "id": "copy"})
+    assert ensure(identity, endpoints={}) == ["delete_endpoint"] * 3
+
+
+@pytest.mark.parametrize(("outcomes", "works"), [([True], True), ([False, True], True), ([False, False], False)])
+def test_one_refused_login_does_not_reset_a_password(
+    outcomes: list[bool], works: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new password ends the tokens of a running service."""
+    slept: list[float] = []
+    monkeypatch.setattr(keystone, "_logs_in", lambda *_: outcomes.pop(0))
+    monkeypatch.setattr(keystone.time, "sleep", slept.append)
+    assert keystone._password_works("http://k/v3", "u", "pw") is works
+    assert not outcomes and len(slept) <= 1 and all(each >= 1 for each in slept)
+
+
 def test_without_the_password_only_names_count(identity: Identity, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keystone, "_password_works", lambda *_: False)
     assert keystone._missing(identity, SPEC, "http://k/v3", None) == "user glance"

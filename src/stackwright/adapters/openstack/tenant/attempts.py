@@ -14,6 +14,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 
 from stackwright.adapters.openstack.tenant.limiter import Subscriber
 from stackwright.adapters.openstack.tenant.project_session import Attempt, Project
@@ -25,10 +26,19 @@ from stackwright.core.openstack.errors import IDENTITY, TerminalCloudError, Tran
 _current: ContextVar[Attempt | None] = ContextVar("attempt", default=None)
 
 
+@dataclass
+class _Loss:
+    """Failures with the same message, which names the identity; and the time of the last one."""
+
+    what: str
+    failures: Failures = field(default_factory=Failures)
+    last: float = 0.0
+
+
 class Attempts:
     def __init__(self) -> None:
         self._unended: dict[Subscriber, Attempt] = {}
-        self._without_identity: dict[Subscriber, tuple[Failures, float]] = {}  # with the time of the last one
+        self._without_identity: dict[Subscriber, _Loss] = {}
 
     @asynccontextmanager
     async def look(self, who: Subscriber) -> AsyncIterator[None]:
@@ -56,9 +66,11 @@ class Attempts:
         if error.cause not in IDENTITY:
             self._without_identity.pop(who, None)
             return
-        failures, _ = self._without_identity.get(who) or (Failures(), now)
-        self._without_identity[who] = failures, now
-        failures.note(error, now)
+        loss = self._without_identity.get(who)
+        if loss is None or loss.what != str(error):
+            loss = self._without_identity[who] = _Loss(str(error))
+        loss.last = now
+        loss.failures.note(error, now)
 
     def at(self, project: Project) -> Attempt | None:
         """The attempt of the current task, if any; its project is set to this one."""
@@ -72,4 +84,4 @@ class Attempts:
 
     def forget(self, before: float) -> None:
         self._unended = {who: each for who, each in self._unended.items() if each.last >= before}
-        self._without_identity = {who: each for who, each in self._without_identity.items() if each[1] >= before}
+        self._without_identity = {who: each for who, each in self._without_identity.items() if each.last >= before}

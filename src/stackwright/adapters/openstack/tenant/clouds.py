@@ -276,7 +276,7 @@ class OpenStackClouds:
         try:
             return await project.connection.do(service, what, queues=queues)
         except TransientCloudError as error:
-            if error.cause is Reason.AUTHENTICATION_FAILED:
+            if error.cause in (Reason.AUTHENTICATION_FAILED, Reason.TOKEN_REFUSED):
                 self._logins.forget(cloud)
             raise
 

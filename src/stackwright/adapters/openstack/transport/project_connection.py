@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, TypeVar
 from stackwright.adapters.openstack.transport.deadline import in_time
 from stackwright.adapters.openstack.transport.failures import Failures
 from stackwright.adapters.openstack.transport.login import Count, Login, connection
-from stackwright.adapters.openstack.transport.send import in_cloud_thread, problem, state_of
+from stackwright.adapters.openstack.transport.send import in_cloud_thread, is_keystones, problem, state_of
 from stackwright.adapters.openstack.transport.shapes import project_of
 from stackwright.adapters.threads import LibraryFailed, after, contained, within
 from stackwright.core.openstack.clouds import LONGEST
@@ -129,7 +129,7 @@ class ProjectConnection:
                 self._quiet = until, error
         slow = now - began > SLOW and not isinstance(error, ListTooLong)  # it responded all the time
         hung = slow and not late and error.cause in (Reason.UNREACHABLE, Reason.SERVER_ERROR)
-        if hung or error.cause is Reason.AUTHENTICATION_FAILED:
+        if hung or error.cause in (Reason.AUTHENTICATION_FAILED, Reason.TOKEN_REFUSED):
             self._silent[service] = now + PAUSE, error
 
     def _guarded(self, service: str, what: Callable[[Connection], T]) -> T:
@@ -150,7 +150,8 @@ class ProjectConnection:
             return answer
         except exceptions.Unauthorized as error:
             refused = TransientCloudError(Reason.AUTHENTICATION_FAILED, self._error_text(error, service))
-            self._failures.note(refused, time.monotonic())
+            if is_keystones(error.response):
+                self._failures.note(refused, time.monotonic())
             raise refused from None
         except (TransientCloudError, TerminalCloudError) as error:
             self._failures.note(error, time.monotonic())

@@ -388,7 +388,7 @@ def test_a_zone_has_a_name_and_no_id() -> None:
     ("status", "text", "reason"),
     [
         (400, "Invalid image", "BlockedRejected"),
-        (401, "log in", "AuthenticationFailed"),
+        (401, "log in", "TokenRefused"),
         (403, "Policy does not allow", "BlockedForbidden"),
         (403, "Quota exceeded for cores: Requested 2", "QuotaExceeded"),
         (404, "no network", "NotFound"),

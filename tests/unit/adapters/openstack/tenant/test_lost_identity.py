@@ -60,6 +60,14 @@ async def test_a_look_with_a_usable_identity_disproves_the_loss(between: Error |
     assert not await look(made, denied(Reason.IDENTITY_NOT_FOUND))
 
 
+async def test_a_failure_of_another_identity_proves_nothing() -> None:
+    made = Attempts()
+    await look(made, TransientCloudError(Reason.IDENTITY_NOT_FOUND, "OpenStackClusterIdentity a does not exist"))
+    await asyncio.sleep(CONFIRM)
+    other = TransientCloudError(Reason.IDENTITY_NOT_FOUND, "OpenStackClusterIdentity b does not exist")
+    assert not await look(made, other)
+
+
 async def test_an_old_failure_proves_nothing_and_is_dropped() -> None:
     made = Attempts()
     await look(made, denied(Reason.IDENTITY_NOT_FOUND))

@@ -14,6 +14,7 @@ from unittest.mock import Mock
 
 import pytest
 from keystoneauth1 import exceptions
+from requests import Response
 
 from stackwright.adapters.openstack.transport import project_connection
 from stackwright.adapters.openstack.transport.failures import CONFIRM, LAPSE
@@ -28,7 +29,8 @@ from stackwright.adapters.openstack.transport.project_connection import (
 )
 from stackwright.adapters.openstack.transport.send import problem
 from stackwright.adapters.threads import left
-from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
+from stackwright.controllers.infra.cloud_observation import LOGIN
+from stackwright.core.openstack.errors import UNSURE, TerminalCloudError, TransientCloudError
 
 
 class Time:
@@ -367,7 +369,7 @@ async def test_a_call_that_reached_its_own_deadline_does_not_count_against_the_s
 
 async def test_one_refused_login_is_not_sure(time: Time, project: ProjectConnection, asked: Asked) -> None:
     """An object in deletion may be detached from its cloud if its credentials are refused."""
-    asked.fail = exceptions.Unauthorized("no")
+    asked.fail = refusal()
     for service in ("compute", "network"):
         assert not (await trouble(project, asked, service)).sure
     assert not (await trouble(project, asked)).sure, "the same response, kept"
@@ -380,10 +382,38 @@ async def test_one_refused_login_is_not_sure(time: Time, project: ProjectConnect
     assert not (await trouble(project, asked)).sure, "the same response, kept, before a success of another service"
     time.now += PAUSE
     await project.do("compute", asked)
-    asked.fail = exceptions.Unauthorized("no")
+    asked.fail = refusal()
     assert not (await trouble(project, asked)).sure, "the first one since a success"
     time.now += LAPSE + 1
     assert not (await trouble(project, asked)).sure, "the other one is long ago"
-    asked.fail = TransientCloudError("AuthenticationFailed", "the service itself")
+
+
+def refusal(content: bytes = b'{"error": {"code": 401, "message": "no"}}') -> exceptions.Unauthorized:
+    response = Response()
+    response.status_code, response._content = 401, content
+    return exceptions.Unauthorized("no", response=response)
+
+
+@pytest.mark.parametrize("content", [b"<html>log in</html>", b"", b"{}", b'{"error": "no"}', b"[" * 10_000])
+async def test_a_refusal_of_a_gateway_proves_nothing(
+    time: Time, project: ProjectConnection, asked: Asked, content: bytes
+) -> None:
+    asked.fail = refusal(content)
+    for _ in range(3):
+        assert not (await trouble(project, asked)).sure
+        time.now += PAUSE
+
+
+async def test_a_service_that_refuses_accepted_tokens_is_no_lost_login(
+    time: Time, project: ProjectConnection, asked: Asked
+) -> None:
+    """Keystone accepts the login again before the service refuses the second token."""
+    refused = problem(401, "log in")
+    assert isinstance(refused, TransientCloudError) and refused.cause not in (*UNSURE, *LOGIN)
+    asked.fail = refused
+    for _ in range(5):
+        assert (await trouble(project, asked)).reason == "TokenRefused"
+    assert asked.times == 1, "it is retried rarely"
     time.now += PAUSE
-    assert (await trouble(project, asked)).sure
+    asked.fail = refusal()
+    assert not (await trouble(project, asked)).sure, "the first refusal of a login"
