@@ -94,12 +94,22 @@ def _lost(step: Step, facts: Facts) -> Iterator[str]:
         yield from (f"database {name} at {action.host}" for name in action.dropped)
     elif isinstance(action, HelmUninstall):
         yield from _claims(action.release, facts)
+    elif isinstance(action, HelmUpgrade) and _without_claims(action.values):
+        yield from _claims(action.release, replace(facts, stateful=()))  # not those of StatefulSets, which remain
     kind, key = _gone(step) or (None, ("", ""))
     if kind == MariaDB.KIND:
         yield from (text for account in facts.databases if _provider(account) == key for text in _databases(account))
     for declared in SERVICES:
         if declared.kind == kind and declared.lost_with_object:
             yield declared.lost_with_object.format(f"{kind.kind} {'/'.join(key)}")
+
+
+def _without_claims(values: Mapping[str, Any]) -> bool:
+    """Whether the values disable a claim, which Helm then deletes if the release has it."""
+    manifests = values.get("manifests")
+    return isinstance(manifests, Mapping) and any(
+        name.startswith("pvc_") and not enabled for name, enabled in manifests.items()
+    )
 
 
 def _gone(step: Step) -> tuple[Kind, Key] | None:
