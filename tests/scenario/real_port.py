@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 import pytest
 import yaml
 
-from stackwright.adapters.openstack.tenant import attempts, clouds, lists, project_session, single_flight
+from stackwright.adapters.openstack.tenant import attempts, clouds, lists, project_session
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
-from stackwright.adapters.openstack.transport import login, project_connection
+from stackwright.adapters.openstack.transport import login, project_connection, single_flight
 from stackwright.adapters.openstack.transport.send import CloudState
 from stackwright.core.openstack.calls import ADD_INTERFACE, CloudCall
 from stackwright.core.openstack.clouds import Query

@@ -24,10 +24,10 @@ from stackwright.adapters.openstack.tenant.project_session import FORGET, Answer
 from stackwright.adapters.openstack.tenant.references import find
 from stackwright.adapters.openstack.tenant.requests import run
 from stackwright.adapters.openstack.tenant.rest_types import REST, resource_of
-from stackwright.adapters.openstack.tenant.single_flight import together
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot
 from stackwright.adapters.openstack.transport.login import Count, Logins, Secrets, Way, as_written
 from stackwright.adapters.openstack.transport.project_connection import ProjectConnection, executor
+from stackwright.adapters.openstack.transport.single_flight import together
 from stackwright.core.objects import NO_TEXT, secret_data
 from stackwright.core.openstack.calls import ADD_INTERFACE, DUPLICATE, CloudCall
 from stackwright.core.openstack.clouds import Deferred, Done, Query, Subscription

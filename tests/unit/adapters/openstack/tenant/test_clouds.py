@@ -20,7 +20,7 @@ import yaml
 from stackwright.adapters.openstack.tenant import attach as tenant_attach
 from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
 from stackwright.adapters.openstack.tenant import lists as tenant_lists
-from stackwright.adapters.openstack.tenant import project_session, single_flight
+from stackwright.adapters.openstack.tenant import project_session
 from stackwright.adapters.openstack.tenant import snapshot as tenant_snapshot
 from stackwright.adapters.openstack.tenant import whole_list as tenant_whole_list
 from stackwright.adapters.openstack.tenant.absence import CONFIRM, SETTLE
@@ -33,7 +33,7 @@ from stackwright.adapters.openstack.tenant.rest_types import RARELY, REST, resou
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot, fetch, peek
 from stackwright.adapters.openstack.tenant.whole_list import WholeList
 from stackwright.adapters.openstack.transport import login as transport_login
-from stackwright.adapters.openstack.transport import project_connection
+from stackwright.adapters.openstack.transport import project_connection, single_flight
 from stackwright.adapters.openstack.transport.login import login_of
 from stackwright.adapters.openstack.transport.send import CloudState, problem, problem_of
 from stackwright.controllers.capicluster.resolve import resolve as resolve_cluster

@@ -10,10 +10,11 @@ from unittest.mock import AsyncMock, Mock
 
 import pytest
 
-from stackwright.adapters.openstack.tenant import attempts, clouds, project_session, single_flight
+from stackwright.adapters.openstack.tenant import attempts, clouds, project_session
 from stackwright.adapters.openstack.tenant.clouds import SWEEP, OpenStackClouds
 from stackwright.adapters.openstack.tenant.project_session import ANSWER, ANSWERS, FORGET, Project
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot
+from stackwright.adapters.openstack.transport import single_flight
 from stackwright.adapters.openstack.transport.project_connection import THREADS
 from stackwright.controllers.infra.references import Answers, Resolver
 from stackwright.controllers.infra.resolve_references import resolve_references

@@ -16,12 +16,12 @@ from keystoneauth1.access.access import AccessInfoV3
 
 from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
 from stackwright.adapters.openstack.tenant import lists as tenant_lists
-from stackwright.adapters.openstack.tenant import single_flight
 from stackwright.adapters.openstack.tenant.absence import SETTLE
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
 from stackwright.adapters.openstack.tenant.rest_types import REST, TIMES
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot, fetch, single
 from stackwright.adapters.openstack.tenant.whole_list import WHOLE, WholeList
+from stackwright.adapters.openstack.transport import single_flight
 from stackwright.adapters.openstack.transport.send import request, state_of
 from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.clouds import look
