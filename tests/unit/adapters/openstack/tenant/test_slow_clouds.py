@@ -15,6 +15,7 @@ from unittest.mock import AsyncMock, Mock
 import pytest
 
 from stackwright.adapters import threads
+from stackwright.adapters.openstack.tenant import changes as tenant_changes
 from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
 from stackwright.adapters.openstack.tenant import lists as tenant_lists
 from stackwright.adapters.openstack.tenant import project_session
@@ -119,7 +120,7 @@ class Cloud:
         self.there: set[tuple[str, str]] = set()
         self.requests, self.takes, self._for = 0, SLOW, 0.0
         clock = Mock(monotonic=lambda: now() + 100_000, time=lambda: now() + 100_000, perf_counter=now)
-        parts = (tenant_clouds, tenant_lists, single_flight, project_connection, login, project_session)
+        parts = (tenant_changes, tenant_clouds, tenant_lists, single_flight, project_connection, login, project_session)
         for module in (*parts, reconcile):
             monkeypatch.setattr(module, "time", clock)
         monkeypatch.setattr(project_connection, "connection", lambda *_: Mock(current_project_id="p"))
@@ -128,7 +129,7 @@ class Cloud:
         monkeypatch.setattr(tenant_lists, "fetch", lambda *_: [])
         monkeypatch.setattr(tenant_lists, "peek", lambda *_: [])
         monkeypatch.setattr(tenant_lists, "single", self._single)
-        monkeypatch.setattr(tenant_clouds, "run", self._run)
+        monkeypatch.setattr(tenant_changes, "run", self._run)
 
     def _single(self, connection: Any, what: str, id_: str) -> CloudResource | None:
         self.requests, self._for = self.requests + 1, SLOW
