@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from stackwright.adapters.openstack.administrator import connect_as, require_credentials
 from stackwright.adapters.openstack.chassis import CONTROLLER, delete_half_deleted, port_uses
 from stackwright.adapters.openstack.moves import move_networks, move_routers
-from stackwright.adapters.openstack.transport.client import connect, message_of, require_credentials, sdk_errors
+from stackwright.adapters.openstack.transport.client import message_of, sdk_errors
 from stackwright.adapters.openstack.transport.deadline import check_time, late
 from stackwright.adapters.openstack.transport.shapes import answering
 from stackwright.adapters.threads import LibraryFailed, Workers
@@ -102,7 +103,7 @@ def _still_listed(action: DeleteAgents, admin: Mapping[str, str]) -> dict[str, s
 
 
 def _connected(admin: Mapping[str, str]) -> Connection:
-    return connect(admin, admin.get("region_name") or "RegionOne", interface="internal", bounded=True)
+    return connect_as(admin, interface="internal")
 
 
 def compute_uses(cloud: Connection, names: Collection[str]) -> Iterator[Use]:

@@ -10,8 +10,9 @@ import tempfile
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from stackwright.adapters.openstack.administrator import connect_as, require_credentials
 from stackwright.adapters.openstack.agents import APIS
-from stackwright.adapters.openstack.transport.client import PAGE, connect, message_of, require_credentials, sdk_errors
+from stackwright.adapters.openstack.transport.client import PAGE, message_of, sdk_errors
 from stackwright.adapters.openstack.transport.shapes import answering
 from stackwright.adapters.threads import LibraryFailed, Workers
 from stackwright.core.errors import TransientError
@@ -41,8 +42,7 @@ class CloudContents:
             raise _waiting(action, f"it takes longer than {LONGEST:.0f} s") from None
 
     def _held(self, action: Inventory, admin: Mapping[str, str]) -> dict[str, list[str]]:
-        region = admin.get("region_name") or "RegionOne"
-        cloud = connect(admin, region, ca_file=self._ca_file, interface=self._interface, bounded=True)
+        cloud = connect_as(admin, ca_file=self._ca_file, interface=self._interface)
         try:
             with answering():
                 return gathered(action.holders, LISTS[action.service](cloud, action.holders))

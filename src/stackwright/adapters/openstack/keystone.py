@@ -12,14 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from stackwright.adapters.openstack.transport.client import (
-    bound,
-    connect,
-    message_of,
-    require_credentials,
-    sdk_errors,
-    status_of,
-)
+from stackwright.adapters.openstack.administrator import connect_as, require_credentials
+from stackwright.adapters.openstack.transport.client import bound, message_of, sdk_errors, status_of
 from stackwright.adapters.openstack.transport.shapes import answering
 from stackwright.adapters.threads import LibraryFailed, Workers
 from stackwright.core.digest import digest
@@ -88,8 +82,7 @@ class KeystoneIdentity:
         key = _credentials(admin)
         with self._lock:
             if key not in self._connections:
-                region = admin.get("region_name") or "RegionOne"
-                self._connections[key] = connect(admin, region, identity_url=admin["auth_url"], bounded=True)
+                self._connections[key] = connect_as(admin, identity_url=admin["auth_url"])
             return self._connections[key]
 
 

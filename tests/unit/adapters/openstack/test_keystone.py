@@ -159,7 +159,7 @@ async def test_after_a_failure_the_login_to_keystone_is_repeated(
         made.append(SimpleNamespace(identity=identity))
         return made[-1]
 
-    monkeypatch.setattr(keystone, "connect", connect)
+    monkeypatch.setattr(keystone, "connect_as", connect)
     admin = {
         "username": "admin", "password": "pw-x", "auth_url": "http://k/v3", "project_name": "admin",
         "user_domain_name": "Default", "project_domain_name": "Default",
