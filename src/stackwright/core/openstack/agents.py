@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from stackwright.api.errors import printable, shortened
 
-REPORTS = "it still reports"  # the use of an agent that its service does not list as down
+REPORTS = "Reports"  # code of the use of an agent that its service does not list as down
+TEXTS = {REPORTS: "it still reports"}  # code of a use → its text; all other uses are texts
 SHOWN = 5
 LONGEST = 200  # characters of a text
 MORE = "it is used, or could not be deleted"  # stored for an agent whose uses are omitted
@@ -31,6 +32,11 @@ def registered(binary: str, host: str) -> str:
 def shown(name: str) -> str:
     """The name in a text: nova-compute on node1."""
     return name.replace("@", " on ", 1)
+
+
+def described(uses: Iterable[str]) -> str:
+    """Uses of an agent as one text."""
+    return ", ".join(TEXTS.get(use, use) for use in uses)
 
 
 def listed(names: Iterable[str]) -> str:

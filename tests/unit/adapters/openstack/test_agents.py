@@ -28,6 +28,7 @@ from stackwright.adapters.openstack.agents import (
 from stackwright.adapters.openstack.inventory import gathered
 from stackwright.adapters.threads import within
 from stackwright.core.errors import TerminalError, TransientError
+from stackwright.core.openstack.agents import REPORTS
 from stackwright.core.plan import DeleteAgents, Inventory
 
 pytestmark = pytest.mark.filterwarnings("default")  # of the SDK, about itself
@@ -146,7 +147,7 @@ def test_a_compute_service_is_used_by_servers_and_migrations_and_while_it_report
     names = ("nova-compute@node2", "nova-compute@node3")
     assert gathered(names, compute_uses(there, names)) == {
         "nova-compute@node2": [
-            "it still reports",
+            REPORTS,
             "server 2",
             "server web",
             "the migration of server moved-finished",
@@ -197,7 +198,7 @@ def test_an_agent_is_used_while_it_reports_and_by_what_no_other_agent_can_take_o
     assert uses(alone, *names) == {
         names[0]: ["router r name, because no other neutron-l3-agent is up"],
         names[1]: ["network n name, because no other neutron-dhcp-agent is up"],
-        names[2]: ["it still reports"],
+        names[2]: [REPORTS],
     }
     alone.kept |= {"l3_node1": (True, set()), "dhcp_node1": (True, set()), "openvswitch_node2": (False, set())}
     assert uses(alone, *names) == {name: [] for name in names}
