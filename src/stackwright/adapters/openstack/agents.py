@@ -24,7 +24,7 @@ from stackwright.adapters.openstack.transport.shapes import answering
 from stackwright.adapters.threads import LibraryFailed, Workers
 from stackwright.core.errors import TransientError
 from stackwright.core.openstack.agents import REPORTS, registered
-from stackwright.core.openstack.clouds import LONGEST
+from stackwright.core.openstack.clouds import CALL_SECONDS
 from stackwright.core.openstack.inventory import CONFIRM
 from stackwright.core.plan import DeleteAgents
 
@@ -63,7 +63,7 @@ class CloudAgents:
 
     async def _call(self, action: DeleteAgents, what: Callable[[], T]) -> T:
         try:
-            return await self._workers.call(action.look.key[0], LONGEST, what, RECEIVED)
+            return await self._workers.call(action.look.key[0], CALL_SECONDS, what, RECEIVED)
         except TimeoutError:
             raise late() from None
 

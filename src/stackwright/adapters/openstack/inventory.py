@@ -17,7 +17,7 @@ from stackwright.adapters.openstack.transport.shapes import answering
 from stackwright.adapters.threads import LibraryFailed, Workers
 from stackwright.core.errors import TransientError
 from stackwright.core.openstack.access import Access
-from stackwright.core.openstack.clouds import LONGEST
+from stackwright.core.openstack.clouds import CALL_SECONDS
 from stackwright.core.plan import Inventory
 
 if TYPE_CHECKING:
@@ -37,9 +37,9 @@ class CloudContents:
     async def held(self, action: Inventory, admin: Mapping[str, str]) -> dict[str, list[str]]:
         require_credentials(admin, action.admin_secret)
         try:
-            return await self._workers.call(action.key[0], LONGEST, lambda: self._held(action, admin), RECEIVED)
+            return await self._workers.call(action.key[0], CALL_SECONDS, lambda: self._held(action, admin), RECEIVED)
         except TimeoutError:
-            raise _waiting(action, f"it takes longer than {LONGEST:.0f} s") from None
+            raise _waiting(action, f"it takes longer than {CALL_SECONDS:.0f} s") from None
 
     def _held(self, action: Inventory, admin: Mapping[str, str]) -> dict[str, list[str]]:
         cloud = connect_as(admin, ca_file=self._ca_file, interface=self._interface)

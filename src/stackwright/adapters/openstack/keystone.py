@@ -18,7 +18,7 @@ from stackwright.adapters.openstack.transport.shapes import answering
 from stackwright.adapters.threads import LibraryFailed, Workers
 from stackwright.core.digest import digest
 from stackwright.core.errors import TerminalError, TransientError
-from stackwright.core.openstack.clouds import LONGEST
+from stackwright.core.openstack.clouds import CALL_SECONDS
 from stackwright.core.plan import CatalogEntry
 
 if TYPE_CHECKING:
@@ -47,12 +47,12 @@ class KeystoneIdentity:
         return await self._asked(action, admin, lambda: self._check(action, admin, password))
 
     async def _asked(self, action: CatalogEntry, admin: Mapping[str, str], what: Callable[[], T]) -> T:
-        """Call `what` in a thread. All its requests, and the wait for a thread, have LONGEST together."""
+        """Call `what` in a thread. All its requests, and the wait for a thread, have CALL_SECONDS together."""
         try:
-            return await self._workers.call(action.secret[0], LONGEST, what, RECEIVED)
+            return await self._workers.call(action.secret[0], CALL_SECONDS, what, RECEIVED)
         except TimeoutError:
             raise TransientError(
-                f"Keystone at {admin['auth_url']} takes longer than {LONGEST:.0f} s to answer"
+                f"Keystone at {admin['auth_url']} takes longer than {CALL_SECONDS:.0f} s to answer"
             ) from None
 
     def _check(self, action: CatalogEntry, admin: Mapping[str, str], password: str | None) -> str:

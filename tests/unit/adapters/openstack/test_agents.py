@@ -449,7 +449,7 @@ async def test_the_internal_endpoints_of_the_region_are_asked(
 async def test_no_agent_is_forgotten_after_the_time_limit(monkeypatch: pytest.MonkeyPatch, waits: list[float]) -> None:
     compute, name = Compute(), "nova-compute@node2"
     monkeypatch.setattr(agents, "connect_as", lambda *_, **__: cloud(compute))
-    monkeypatch.setattr(agents, "LONGEST", -1.0)
+    monkeypatch.setattr(agents, "CALL_SECONDS", -1.0)
     assert "it takes longer" in (await CloudAgents().forget(forget("compute", name), ADMIN))[name]
     assert set(compute.hosts) == {"node1", "node2"}
 

@@ -32,7 +32,7 @@ from stackwright.controllers.infra.origin import ORIGIN
 from stackwright.controllers.server import controller as server_controller
 from stackwright.core.objects import FINALIZER
 from stackwright.core.openstack.calls import CloudCall
-from stackwright.core.openstack.clouds import LATE, LONGEST
+from stackwright.core.openstack.clouds import CALL_SECONDS, LATE
 from stackwright.core.openstack.errors import TransientCloudError
 from stackwright.core.openstack.resources import CloudRef, CloudResource, ProjectView
 from stackwright.core.settings import Settings
@@ -91,7 +91,7 @@ async def looked(subscribe: Callable[..., Any], find: Callable[..., Any], name: 
 @pytest.mark.parametrize("name", [each.name for each in REMOTE])
 async def test_a_look_at_an_unresponsive_cloud_times_out_and_reports_it(name: str) -> None:
     seen = await looked(lambda *_: asyncio.sleep(1e6), lambda *_: asyncio.sleep(1e6), name)
-    assert now() == LONGEST
+    assert now() == CALL_SECONDS
     assert (seen.failure.reason, seen.failure.message) == ("Unreachable", LATE)
 
 
@@ -105,7 +105,7 @@ async def test_a_look_times_out_even_if_each_of_its_many_queries_is_fast_enough(
     groups = [{"filter": {"name": f"g{n}"}} for n in range(64)]
     ports = [{**port, "securityGroups": [group]} for port, group in zip(ports, groups, strict=True)]
     seen = await looked(AsyncMock(), find, "server", **{**GOOD["OpenStackServer"], "ports": ports})
-    assert now() <= LONGEST
+    assert now() <= CALL_SECONDS
     assert seen.failure.message == LATE
 
 
@@ -234,7 +234,7 @@ async def test_a_queued_request_to_a_slow_cloud_times_out_too(monkeypatch: pytes
     monkeypatch.setattr(project_connection, "in_cloud_thread", lambda *_: asyncio.sleep(1e6))
     ended = await asyncio.gather(*(project.do("compute", lambda _: "") for _ in range(20)), return_exceptions=True)
     assert {str(each) for each in ended} == {LATE}
-    assert now() == LONGEST + GRACE
+    assert now() == CALL_SECONDS + GRACE
     project.close()
 
 
@@ -305,7 +305,7 @@ def neutron() -> Iterator[Neutron]:
 
 @pytest.fixture
 def project(neutron: Neutron, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProjectConnection]:
-    monkeypatch.setattr(project_connection, "LONGEST", 1.0)
+    monkeypatch.setattr(project_connection, "CALL_SECONDS", 1.0)
     monkeypatch.setattr(project_connection, "project_of", lambda _: "p")
     auth = {"auth_url": f"{neutron.at}/v3", "username": "u", "password": "pw-x", "project_name": "p"}
     made = ProjectConnection(Login("d", {"auth": {**auth, "user_domain_name": "d", "project_domain_name": "d"}}, ""))
@@ -318,7 +318,7 @@ async def test_an_action_of_very_many_requests_times_out_and_continues_next_time
 ) -> None:
     """A cloud determines how many interfaces a router has: 1000 interfaces were 1000 requests of one action."""
     await warm(neutron, project)
-    monkeypatch.setattr(project_connection, "LONGEST", 5 * RESPONSE)
+    monkeypatch.setattr(project_connection, "CALL_SECONDS", 5 * RESPONSE)
     for module in (threads, project_connection, responses):
         monkeypatch.setattr(module, "time", Mock(monotonic=lambda: neutron.clock))
     left, attempts = [len(neutron.ports)], 0
