@@ -14,19 +14,13 @@ from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from stackwright.adapters.openstack.transport.client import (
-    bound,
-    connect,
-    message_of,
-    require_credentials,
-    sdk_errors,
-    status_of,
-)
+from stackwright.adapters.openstack.administrator import connect_as, require_credentials
+from stackwright.adapters.openstack.transport.client import bound, message_of, sdk_errors, status_of
 from stackwright.adapters.openstack.transport.shapes import answering
 from stackwright.adapters.threads import LibraryFailed, Workers
 from stackwright.core.digest import digest
 from stackwright.core.errors import TerminalError, TransientError
-from stackwright.core.openstack.clouds import LONGEST
+from stackwright.core.openstack.clouds import CALL_SECONDS
 from stackwright.core.plan import CatalogEntry
 
 if TYPE_CHECKING:
@@ -56,12 +50,12 @@ class KeystoneIdentity:
         return await self._asked(action, admin, lambda: self._check(action, admin, password))
 
     async def _asked(self, action: CatalogEntry, admin: Mapping[str, str], what: Callable[[], T]) -> T:
-        """Call `what` in a thread. All its requests, and the wait for a thread, have LONGEST together."""
+        """Call `what` in a thread. All its requests, and the wait for a thread, have CALL_SECONDS together."""
         try:
-            return await self._workers.call(action.secret[0], LONGEST, what, RECEIVED)
+            return await self._workers.call(action.secret[0], CALL_SECONDS, what, RECEIVED)
         except TimeoutError:
             raise TransientError(
-                f"Keystone at {admin['auth_url']} takes longer than {LONGEST:.0f} s to answer"
+                f"Keystone at {admin['auth_url']} takes longer than {CALL_SECONDS:.0f} s to answer"
             ) from None
 
     def _check(self, action: CatalogEntry, admin: Mapping[str, str], password: str | None) -> str:
@@ -91,8 +85,7 @@ class KeystoneIdentity:
         key = _credentials(admin)
         with self._lock:
             if key not in self._connections:
-                region = admin.get("region_name") or "RegionOne"
-                self._connections[key] = connect(admin, region, identity_url=admin["auth_url"], bounded=True)
+                self._connections[key] = connect_as(admin, identity_url=admin["auth_url"])
             return self._connections[key]
 
 

@@ -76,6 +76,16 @@ async def cluster(server: Server) -> Any:
     await made.close()
 
 
+async def prove_anew(server: Server, cluster: KubernetesCluster) -> None:
+    """A response that the kind is served ends the proof of the contrary; then the kind is removed again."""
+    server.serve(discovery("v1", v1="things"))
+    with pytest.raises(Unavailable):
+        await cluster.list(OLD)
+    server.serve(discovery())
+    with pytest.raises(NotServed):
+        await cluster.list(OLD)
+
+
 async def test_a_404_for_a_kind_that_the_api_serves_proves_nothing(server: Server, cluster: KubernetesCluster) -> None:
     server.serve(discovery("v1", v1="things"))
     with pytest.raises(Unavailable, match="returned 404, although it serves this kind"):
@@ -120,12 +130,7 @@ async def test_a_kind_that_was_served_since_is_verified_again(server: Server, cl
     page = {"kind": "ThingList", "apiVersion": "x.example/v1", "items": []}
     server.responses[THINGS] = [page, WRONG]
     assert await cluster.list(OLD) == []
-    server.serve(discovery("v1", v1="things"))
-    with pytest.raises(Unavailable):
-        await cluster.list(OLD)
-    server.serve(discovery())
-    with pytest.raises(NotServed):
-        await cluster.list(OLD)
+    await prove_anew(server, cluster)
     missing = json.dumps({"details": {"name": "a", "kind": "things", "group": "x.example"}}).encode()
     server.responses["apis/x.example/v1/namespaces/n/things/a"] = [(404, missing)]
     assert await cluster.get(OLD, KEY) is None
@@ -217,12 +222,7 @@ async def test_a_proof_expires(server: Server, cluster: KubernetesCluster, monke
     with pytest.raises(NotServed):
         await cluster.list(OLD)
     assert server.asked.count("apis") == 3, "one request renews the proof"
-    server.serve(discovery("v1", v1="things"))
-    with pytest.raises(Unavailable):
-        await cluster.list(OLD)
-    server.serve(discovery())
-    with pytest.raises(NotServed):
-        await cluster.list(OLD)
+    await prove_anew(server, cluster)
     assert server.asked.count("apis") == 6, "a new proof takes two"
 
 

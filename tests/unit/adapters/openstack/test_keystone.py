@@ -16,7 +16,7 @@ from stackwright.adapters import threads
 from stackwright.adapters.openstack import keystone
 from stackwright.adapters.openstack.keystone import KeystoneIdentity, error_of
 from stackwright.core.errors import TerminalError, TransientError
-from stackwright.core.openstack.clouds import LONGEST
+from stackwright.core.openstack.clouds import CALL_SECONDS
 from stackwright.core.plan import CatalogEntry
 
 SPEC: dict[str, Any] = {
@@ -182,7 +182,7 @@ async def test_after_a_failure_the_login_to_keystone_is_repeated(
         made.append(SimpleNamespace(identity=identity))
         return made[-1]
 
-    monkeypatch.setattr(keystone, "connect", connect)
+    monkeypatch.setattr(keystone, "connect_as", connect)
     admin = {
         "username": "admin", "password": "pw-x", "auth_url": "http://k/v3", "project_name": "admin",
         "user_domain_name": "Default", "project_domain_name": "Default",
@@ -361,7 +361,7 @@ async def test_endless_lists_of_keystone_are_aborted(monkeypatch: pytest.MonkeyP
             slow.asked.clear()
             with pytest.raises(TransientError):
                 await KeystoneIdentity().missing(ACTION, admin, "pw")
-            assert len(slow.asked) * 10 == LONGEST
+            assert len(slow.asked) * 10 == CALL_SECONDS
             assert slow.asked[-1].startswith("/v3/roles?marker=")
     finally:
         slow.close()

@@ -109,7 +109,8 @@ def test_delete_prompts_and_without_a_terminal_needs_yes(cluster: MemoryCluster)
 
 def test_delete_chooses_none_of_two_clouds_with_one_name(cluster: MemoryCluster) -> None:
     kinds = OpenStackDeployment.KIND, OpenStackControlPlane.KIND
-    control_plane = yaml.safe_load((ROOT / "examples/control-plane.yaml").read_text())["spec"]
+    examples = yaml.safe_load_all((ROOT / "examples/control-plane.yaml").read_text())
+    control_plane = next(each["spec"] for each in examples if each["kind"] == OpenStackControlPlane.KIND.kind)
     for kind, spec in zip(kinds, (CLOUD, control_plane), strict=True):
         cluster.put(kind, {"metadata": {"namespace": SPACE, "name": "cloud"}, "spec": spec})
     result = called("delete", "cloud", "--yes")

@@ -20,7 +20,7 @@ from stackwright.adapters.openstack.tenant.limiter import Subscriber
 from stackwright.adapters.openstack.tenant.project_session import Attempt, Project
 from stackwright.adapters.openstack.transport.deadline import in_time
 from stackwright.adapters.openstack.transport.failures import Failures
-from stackwright.core.openstack.clouds import LONGEST
+from stackwright.core.openstack.clouds import CALL_SECONDS
 from stackwright.core.openstack.errors import IDENTITY, TerminalCloudError, TransientCloudError
 
 _current: ContextVar[Attempt | None] = ContextVar("attempt", default=None)
@@ -42,7 +42,7 @@ class Attempts:
 
     @asynccontextmanager
     async def look(self, who: Subscriber) -> AsyncIterator[None]:
-        """Run one look. Raises TransientCloudError after LONGEST, as `in_time` does; a look with any
+        """Run one look. Raises TransientCloudError after CALL_SECONDS, as `in_time` does; a look with any
         TransientCloudError is unfinished.
         """
         now = time.monotonic()
@@ -50,7 +50,7 @@ class Attempts:
         attempt.last = now
         token = _current.set(attempt)
         try:
-            async with in_time(LONGEST):
+            async with in_time(CALL_SECONDS):
                 yield
             self._unended.pop(who, None)
             self._without_identity.pop(who, None)

@@ -10,14 +10,15 @@ from unittest.mock import AsyncMock, Mock
 
 import pytest
 
-from stackwright.adapters.openstack.tenant import attempts, clouds, project_session, single_flight
+from stackwright.adapters.openstack.tenant import attempts, clouds, project_session
 from stackwright.adapters.openstack.tenant.clouds import SWEEP, OpenStackClouds
 from stackwright.adapters.openstack.tenant.project_session import ANSWER, ANSWERS, FORGET, Project
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot
+from stackwright.adapters.openstack.transport import single_flight
 from stackwright.adapters.openstack.transport.project_connection import THREADS
 from stackwright.controllers.infra.references import Answers, Resolver
 from stackwright.controllers.infra.resolve_references import resolve_references
-from stackwright.core.openstack.clouds import LATE, LONGEST, Query, query
+from stackwright.core.openstack.clouds import CALL_SECONDS, LATE, Query, query
 from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
 from stackwright.core.openstack.resources import CloudRef, CloudResource
 
@@ -161,11 +162,11 @@ async def test_no_response_is_valid_for_longer_than_an_hour(monkeypatch: pytest.
                 await resolve_references(cloud.port, CLOUD, partial(resolve, 8))
                 raise TransientCloudError("ServerError", "HTTP 500")
 
-    while now() < FORGET - LONGEST:
+    while now() < FORGET - CALL_SECONDS:
         await fails()
-        await asyncio.sleep(LONGEST)
+        await asyncio.sleep(CALL_SECONDS)
     assert cloud.asked == 8
-    await asyncio.sleep(LONGEST + ANSWER)
+    await asyncio.sleep(CALL_SECONDS + ANSWER)
     await fails()
     assert cloud.asked == 16
     await asyncio.sleep(FORGET + SWEEP)

@@ -322,7 +322,7 @@ async def late_for_a_thread(
     shared: list[ProjectConnection], asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> TransientCloudError:
     """The error of a request that gets the thread of another one 50 ms before its own deadline."""
-    monkeypatch.setattr(project_connection, "LONGEST", 0.5)
+    monkeypatch.setattr(project_connection, "CALL_SECONDS", 0.5)
     free = threading.Event()
     holds = asyncio.create_task(shared[1].do("compute", lambda _: free.wait(10), queues=False))
     await asyncio.sleep(0)
@@ -358,11 +358,11 @@ async def test_a_call_that_reached_its_own_deadline_does_not_count_against_the_s
     time: Time, project: ProjectConnection, asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The last request had no more time than was left by those before it, which were answered."""
-    monkeypatch.setattr(project_connection, "LONGEST", 0.2)
+    monkeypatch.setattr(project_connection, "CALL_SECONDS", 0.2)
     asked.takes, asked.fail = 2 * SLOW, exceptions.ConnectTimeout("timed out")
     asked.when = lambda: threading.Event().wait(left())
     await trouble(project, asked)
-    monkeypatch.setattr(project_connection, "LONGEST", 30)  # a busy machine may take more than 0.2 s
+    monkeypatch.setattr(project_connection, "CALL_SECONDS", 30)  # a busy machine may take more than 0.2 s
     asked.when, asked.fail = lambda: None, None
     assert await project.do("compute", asked) == "done"
 
