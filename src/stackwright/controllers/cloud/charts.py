@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from stackwright.api.errors import path_text
+from stackwright.api.rules import sets
 from stackwright.cloud.deployment import OpenStackDeployment, OpenStackDeploymentSpec
 from stackwright.controllers.cloud.level import Level, Rank
 from stackwright.controllers.cloud.objects import service_object
@@ -22,6 +24,8 @@ from stackwright.services.declaration import Chart, Service
 from stackwright.services.registry import BY_SERVICE
 from stackwright.services.values import BUILT, OverrideError, context_of, merged_values
 
+ENDPOINT = ("hosts", "namespace", "port")
+FIXED = "cannot be overridden, because other services, contracts and network policies use the value of the operator"
 # Any cloud is suitable, because the values do not depend on it.
 _CLOUD: Object = {
     "apiVersion": OpenStackDeployment.KIND.api_version,
@@ -51,7 +55,18 @@ def _level_errors(declared: Service, schemas: Schemas, chart: str, values: Mappi
         cut(values, declared.conf_files.get(chart))
     except ValueError as error:  # the message begins with the path of the value
         return [f"{where}.{error}"]
-    return values_errors(schemas, chart, values, where)
+    return [*values_errors(schemas, chart, values, where), *_fixed_errors(declared, chart, values, where)]
+
+
+def _fixed_errors(declared: Service, chart: str, values: Mapping[str, Any], where: str) -> Iterator[str]:
+    """Errors for values that charts take, but that other services, contracts and network policies assume."""
+    entries = values.get("endpoints")
+    for name, entry in entries.items() if isinstance(entries, Mapping) else ():
+        for field in ENDPOINT:
+            if sets(entry, field):
+                yield f"{path_text(('endpoints', name, field), where)}: {FIXED}"
+    if any(each.name == chart and each.own_name for each in declared.charts) and sets(values, "name"):
+        yield f"{where}.name: {FIXED}"
 
 
 def _bodies(level: Level, declared: Service, chart: str, values: Any) -> Iterator[tuple[str, Any]]:
