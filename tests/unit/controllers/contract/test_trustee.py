@@ -71,7 +71,7 @@ def test_a_domain_belongs_to_one_contract() -> None:
     """Keystone ignores case when it compares names."""
     first = contract()
     first["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z"
-    other = contract("other", serviceName="b", serviceType="b", username="b", secretName="b")  # noqa: S106
+    other = contract("other", serviceName="b", serviceType="b", username="b", secretName="b")
     other["spec"]["trustee"] = {"domain": "HEAT", "username": "another"}
     other["metadata"]["creationTimestamp"] = "2026-01-02T00:00:00Z"
     assert claims(IDENTITY, first) & claims(IDENTITY, other) == {"domain heat of Keystone keystone"}

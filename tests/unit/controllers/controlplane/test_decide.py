@@ -216,8 +216,8 @@ def test_the_password_is_named_and_never_read():
             "spec.cinder: is not supported by this version of Stackwright; remove it, or write enabled: false",
         ),
         ({"tls": {"ingress": {}}}, "spec.tls.ingress: is not supported"),
-        ({"heat": {"enabled": True}}, "spec.heat.enabled: is not supported"),
-        ({"heat": {"enabled": "no"}}, "spec.heat.enabled: takes true or false"),
+        ({"manila": {"enabled": True}}, "spec.manila.enabled: is not supported"),
+        ({"manila": {"enabled": "no"}}, "spec.manila.enabled: takes true or false"),
         ({"tls": {"podLevel": {"enabled": True}}}, "spec.tls.podLevel.enabled: is not supported"),
         ({"nodeSelector": {"a": "b"}}, "spec.nodeSelector: is not supported"),
         ({"mystery": {}}, "spec.mystery: unknown field; allowed: "),
@@ -262,11 +262,11 @@ def test_an_unsupported_field_is_rejected_by_name(change, expected):
 
 
 def test_disabled_sections_may_contain_anything():
-    spec_of({"heat": {"enabled": False, "template": {"heatAPI": {"replicas": 1}}}, "redis": {"enabled": False}})
+    spec_of({"manila": {"enabled": False, "template": {"manilaAPI": {"replicas": 1}}}, "redis": {"enabled": False}})
 
 
 @pytest.mark.parametrize(
-    "section", ["applicationCredential", "designate", "heat", "ironic", "manila", "octavia", "redis", "watcher"]
+    "section", ["applicationCredential", "designate", "ironic", "manila", "octavia", "redis", "watcher"]
 )
 def test_sections_that_are_disabled_by_default_may_be_absent(section):
     spec_of({section: {"template": {"anything": 1}}})
