@@ -28,8 +28,8 @@ SERVICE = Service(
             images=lambda settings: dict.fromkeys(("heat_api", "heat_cfn", "heat_engine", "heat_db_sync"), "heat"),
             options=("heat", "heat_api_uwsgi", "heat_cfn_uwsgi", "logging"),
             listens=(
-                Listener("api", (PORT,), name="heat", sources=("horizon", "keystoneclient", INGRESS)),
-                Listener("cfn", (CFN_PORT,), name=CFN, sources=("keystoneclient", INGRESS)),
+                Listener("api", (PORT,), sources=("horizon", "keystoneclient", INGRESS)),
+                Listener("cfn", (CFN_PORT,), sources=("keystoneclient", INGRESS)),
                 Listener("engine"),
             ),
             calls=(

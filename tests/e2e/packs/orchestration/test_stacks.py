@@ -1,4 +1,4 @@
-"""Stacks: servers that scale, signals from a machine and to a deployment, lost engines, the service removed and added."""
+"""Stacks: servers that scale, signals of machines, results of deployments, lost engines, a service that was away."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from openstack.exceptions import NotFoundException
 from tempest.course import run
 from vms import DEMO, FLAVOR, GUEST_IMAGE, Vms
 
-SERVICES = {"services": ["orchestration"]}
+EXAMPLE = "examples/orchestration.yaml"
 LIMIT = 240
 # Tests of Tempest's plug-in for Heat that need neither an agent in a machine nor another service.
 TEMPEST = (
@@ -85,9 +85,9 @@ class Stacks:
 
 @pytest.fixture(scope="module")
 def heat_cloud(full_cloud: FullCloud) -> Iterator[FullCloud]:
-    full_cloud.change(features=SERVICES)
-    full_cloud.wait_ready()
-    yield full_cloud
+    made = FullCloud(full_cloud.said, EXAMPLE)
+    made.change()
+    yield made
     full_cloud.change()
 
 
@@ -267,19 +267,20 @@ def _has(stacks: Stacks, id_: str, resource: str) -> bool:
     return "CREATE" in str(found.get(resource)) or "IN_PROGRESS" in str(found.get(resource))
 
 
-def test_a_service_that_is_removed_and_added_still_has_its_stacks(heat_cloud: FullCloud, stacks: Stacks) -> None:
+def test_a_service_that_is_removed_and_added_still_has_its_stacks(
+    full_cloud: FullCloud, heat_cloud: FullCloud, stacks: Stacks
+) -> None:
     """Database and domain stay, and the key of the credentials in the database."""
     handle = {"handle": {"type": "OS::Heat::WaitConditionHandle"}}
     id_ = stacks.create("kept", template(handle, token={"get_attr": ["handle", "token"]}))
     stacks.wait(id_, "CREATE_COMPLETE")
     token = stacks.output(id_, "token")
     try:
-        heat_cloud.change()
+        full_cloud.change()
         eventually(lambda: heat_cloud.traces("openstack", "heat-api", "heat-engine") == [], limit=180, pause=1)
         assert "heat" in heat_cloud.sql("show databases").split()
     finally:
-        heat_cloud.change(features=SERVICES)
-        heat_cloud.wait_ready()
+        heat_cloud.change()
     eventually(lambda: stacks.output(id_, "token") == token, limit=60, pause=1)
     stacks.delete(id_)
 
