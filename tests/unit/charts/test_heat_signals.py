@@ -1,4 +1,4 @@
-"""Signals of virtual machines to Heat: the token for Keystone's check of their signatures, and what is logged of them."""
+"""Signals of virtual machines to Heat: the token with which Keystone checks signatures, and what is logged."""
 
 from __future__ import annotations
 
