@@ -11,9 +11,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from stackwright.adapters.openstack import trustees
 from stackwright.adapters.openstack.administrator import connect_as, require_credentials
 from stackwright.adapters.openstack.transport.client import bound, message_of, sdk_errors, status_of
 from stackwright.adapters.openstack.transport.shapes import answering
@@ -98,21 +100,8 @@ def _ensure_user(identity: Any, spec: Mapping[str, Any], auth_url: str, password
     project = next(identity.projects(name=PROJECT, domain_id=DOMAIN_ID), None)
     if project is None:
         project = identity.create_project(name=PROJECT, domain_id=DOMAIN_ID, description="Services of the cloud")
-    name = spec["username"]
-    user = next(identity.users(name=name, domain_id=DOMAIN_ID), None)
-    # Without this option, a client that knows the name could lock the service out by failed logins.
-    options = {"ignore_lockout_failure_attempts": True}
-    if user is None:
-        user = identity.create_user(
-            name=name,
-            domain_id=DOMAIN_ID,
-            password=password,
-            default_project_id=project.id,
-            is_enabled=True,
-            options=options,
-        )
-    elif not user.is_enabled or not _password_works(auth_url, user.id, password):
-        identity.update_user(user, password=password, is_enabled=True, options=options)
+    account = _Account(identity, auth_url, password)
+    user = account(spec["username"], DOMAIN_ID, default_project_id=project.id)
     known = {role.name: role for role in identity.roles()}
     wanted = [known.get(role) or identity.create_role(name=role) for role in spec["roles"]]
     for role in wanted:
@@ -121,6 +110,26 @@ def _ensure_user(identity: Any, spec: Mapping[str, Any], auth_url: str, password
     for each in list(identity.role_assignments(user_id=user.id, scope_project_id=project.id)):
         if each.role["id"] not in ids and "OS-INHERIT:inherited_to" not in each.scope:
             identity.unassign_project_role_from_user(project.id, user.id, each.role["id"])
+    trustees.ensure(identity, spec, account)
+
+
+@dataclass(frozen=True, repr=False)
+class _Account:
+    """Creates or corrects a user with this password. `more` are fields of a created one."""
+
+    identity: Any
+    auth_url: str
+    password: str
+
+    def __call__(self, name: str, domain_id: str, **more: str) -> Any:
+        # Without this option, a client that knows the name could lock the service out by failed logins.
+        fields = {"password": self.password, "options": {"ignore_lockout_failure_attempts": True}, "is_enabled": True}
+        user = next(self.identity.users(name=name, domain_id=domain_id), None)
+        if user is None:
+            return self.identity.create_user(name=name, domain_id=domain_id, **fields, **more)
+        if not user.is_enabled or not _password_works(self.auth_url, user.id, self.password):
+            self.identity.update_user(user, **fields)
+        return user
 
 
 def _password_works(auth_url: str, user_id: str, password: str) -> bool:
@@ -189,7 +198,9 @@ def _missing(identity: Any, spec: Mapping[str, Any], auth_url: str, password: st
         return f"service {spec['serviceName']}"
     current = _endpoints(identity, service, _region(spec))
     gone = [face for face, url in _urls(spec).items() if [each.url for each in current.get(face, ())] != [url]]
-    return f"endpoint {', '.join(gone)} of service {spec['serviceName']}" if gone else ""
+    if gone:
+        return f"endpoint {', '.join(gone)} of service {spec['serviceName']}"
+    return trustees.missing(identity, spec, lambda user: _password_works(auth_url, user, password))
 
 
 def _region(spec: Mapping[str, Any]) -> str:
@@ -211,12 +222,13 @@ def _endpoints(identity: Any, service: Any, region: str) -> dict[str, list[Any]]
 
 
 def _remove(identity: Any, spec: Mapping[str, Any]) -> None:
-    """Delete the user and the service; Keystone deletes its endpoints with it. Project and roles are shared."""
+    """Delete users and service; Keystone deletes its endpoints with it. Project, roles and domain are kept."""
     service = _service(identity, spec)
     if service is not None:
         identity.delete_service(service)
     for user in identity.users(name=spec["username"], domain_id=DOMAIN_ID):
         identity.delete_user(user)
+    trustees.remove(identity, spec)
 
 
 def _service(identity: Any, spec: Mapping[str, Any]) -> Any | None:

@@ -139,7 +139,7 @@ def _secrets(seen: Observed, context: Context) -> tuple[list[Action], float | No
     actions: list[Action] = []
     for secret in seen.declared.secrets(context):
         action = generated_secret(seen, context, secret)
-        if annotation(seen.secrets.get(secret.name), DIGEST) != action.digest:
+        if action and annotation(seen.secrets.get(secret.name), DIGEST) != action.digest:
             actions.append(action)
     due = []
     for keys in seen.declared.keys(context):
