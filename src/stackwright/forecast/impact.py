@@ -92,10 +92,8 @@ def _lost(step: Step, facts: Facts) -> Iterator[str]:
         yield from _backends(step.before, action.obj)
     elif isinstance(action, SqlAccount) and action.absent:
         yield from (f"database {name} at {action.host}" for name in action.dropped)
-    elif isinstance(action, HelmUninstall):
+    elif isinstance(action, HelmUninstall) or (isinstance(action, HelmUpgrade) and _without_claims(action.values)):
         yield from _claims(action.release, facts)
-    elif isinstance(action, HelmUpgrade) and _without_claims(action.values):
-        yield from _claims(action.release, replace(facts, stateful=()))  # not those of StatefulSets, which remain
     kind, key = _gone(step) or (None, ("", ""))
     if kind == MariaDB.KIND:
         yield from (text for account in facts.databases if _provider(account) == key for text in _databases(account))

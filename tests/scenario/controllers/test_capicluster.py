@@ -167,6 +167,14 @@ async def test_the_default_policy_reaches_a_bastion_that_is_disabled_with_it() -
     assert not any(each.startswith("server") for each in world.there())
 
 
+async def test_a_bastion_keeps_a_policy_of_its_own() -> None:
+    world = Clusters()
+    world.make(bastion={**BASTION, "spec": {**BASTION["spec"], "credentialsLostPolicy": "Orphan"}})
+    await world.ready()
+    server = world.get(SERVERS, "c-bastion")
+    assert server and server["spec"]["credentialsLostPolicy"] == "Orphan"
+
+
 async def test_at_rest_nothing_is_written() -> None:
     world = await guarded()
     await world.run(120)  # the server gets the address that was assigned to its bastion

@@ -114,6 +114,8 @@ async def test_images_on_a_disabled_claim_are_lost() -> None:
     found, _ = await forecast(world, SETTINGS, wanted, NOW + 200)
     assert losses(found) == [f"claim {CLOUD[0]}/glance-images with volume pv-1"]
     assert losses((await forecast(world, SETTINGS, applied(cloud_object(whole=True)), NOW + 200))[0]) == []
+    other = {"services": {"image": {"glance": {"values": {"manifests": {"pdb_api": False}}}}}}
+    assert losses((await forecast(world, SETTINGS, applied(cloud_object(whole=True, **other)), NOW + 200))[0]) == []
 
 
 async def test_a_store_that_may_be_orphaned_is_lost_with_all_that_is_in_it() -> None:

@@ -78,7 +78,7 @@ def _status(body: bytes) -> Mapping[str, Any]:
     """The Status of a response; a proxy may have sent any other text."""
     try:
         parsed = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {"message": body[:200].decode(errors="replace").strip()}
     return parsed if isinstance(parsed, dict) else {}
 

@@ -60,8 +60,12 @@ def _level_errors(declared: Service, schemas: Schemas, chart: str, values: Mappi
 
 def _fixed_errors(declared: Service, chart: str, values: Mapping[str, Any], where: str) -> Iterator[str]:
     """Errors for values that charts take, but that other services, contracts and network policies assume."""
-    entries = values.get("endpoints")
+    entries = values.get("endpoints", {})
+    if entries is None:  # a null removes all fields
+        yield f"{where}.endpoints: {FIXED}"
     for name, entry in entries.items() if isinstance(entries, Mapping) else ():
+        if entry is None:
+            yield f"{path_text(('endpoints', name), where)}: {FIXED}"
         for field in ENDPOINT:
             if sets(entry, field):
                 yield f"{path_text(('endpoints', name, field), where)}: {FIXED}"

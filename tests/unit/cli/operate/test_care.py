@@ -113,7 +113,7 @@ def test_delete_chooses_none_of_two_clouds_with_one_name(cluster: MemoryCluster)
     control_plane = next(each["spec"] for each in examples if each["kind"] == OpenStackControlPlane.KIND.kind)
     for kind, spec in zip(kinds, (CLOUD, control_plane), strict=True):
         cluster.put(kind, {"metadata": {"namespace": SPACE, "name": "cloud"}, "spec": spec})
-    result = called("delete", "cloud", "--yes")
+    result = called("delete", "cloud", "--yes", "--timeout", "0")
     assert result.exit_code == 1
     assert all(f"{kind.kind} openstack/cloud" in result.stderr for kind in kinds)
     assert all(cluster.peek(kind, (SPACE, "cloud")) for kind in kinds)

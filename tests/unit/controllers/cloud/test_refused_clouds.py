@@ -184,7 +184,8 @@ def test_schedules_that_have_no_five_fields(schedule):
         ("networking", "neutron", {"endpoints": {"network": {"hosts": {"default": "n"}}}}, "network.hosts"),
         ("messaging", "rabbitmq", {"name": "other"}, ""),
         ("identity", "keystone", {"endpoints": {"identity": {"path": {"default": "/v3"}}}}, None),
-        ("identity", "keystone", {"endpoints": None}, None),
+        ("identity", "keystone", {"endpoints": {"identity": None}}, "identity"),
+        ("identity", "keystone", {"endpoints": {"identity": {"namespace": "other"}}}, "identity.namespace"),
     ],
 )
 def test_values_that_other_services_assume_cannot_be_overridden(service, chart, values, path):

@@ -68,6 +68,14 @@ async def test_a_failure_of_another_identity_proves_nothing() -> None:
     assert not await look(made, other)
 
 
+async def test_a_recent_failure_is_kept() -> None:
+    made = Attempts()
+    await look(made, denied(Reason.IDENTITY_NOT_FOUND))
+    made.forget(asyncio.get_running_loop().time() - 1)
+    await asyncio.sleep(CONFIRM)
+    assert await look(made, denied(Reason.IDENTITY_NOT_FOUND))
+
+
 async def test_an_old_failure_proves_nothing_and_is_dropped() -> None:
     made = Attempts()
     await look(made, denied(Reason.IDENTITY_NOT_FOUND))

@@ -19,7 +19,7 @@ from stackwright.adapters.openstack.transport.project_connection import THREADS
 from stackwright.controllers.infra.references import Answers, Resolver
 from stackwright.controllers.infra.resolve_references import resolve_references
 from stackwright.core.openstack.clouds import CALL_SECONDS, LATE, Query, query
-from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
 from stackwright.core.openstack.resources import CloudRef, CloudResource
 
 pytestmark = pytest.mark.looptime(noop_cycles=3)
@@ -195,3 +195,13 @@ async def test_a_deferred_caller_is_woken_by_a_response_and_not_by_an_error(monk
             await cloud.look(1)
         await asyncio.sleep(10)
         assert cloud.told == ([] if fail else [WHO])
+
+
+@pytest.mark.parametrize("cause", [Reason.AUTHENTICATION_FAILED, Reason.TOKEN_REFUSED, Reason.UNREACHABLE])
+async def test_after_a_refusal_the_credentials_are_read_again(cause: Reason) -> None:
+    port, project = OpenStackClouds(AsyncMock(), lambda *who: None), Mock()
+    project.connection.do = AsyncMock(side_effect=TransientCloudError(cause, "no"))
+    port._logins.forget = Mock()  # type: ignore[method-assign]
+    with pytest.raises(TransientCloudError):
+        await port._do(CLOUD, project, "compute", lambda made: None)
+    assert port._logins.forget.called is (cause is not Reason.UNREACHABLE)

@@ -394,7 +394,9 @@ def refusal(content: bytes = b'{"error": {"code": 401, "message": "no"}}') -> ex
     return exceptions.Unauthorized("no", response=response)
 
 
-@pytest.mark.parametrize("content", [b"<html>log in</html>", b"", b"{}", b'{"error": "no"}', b"[" * 10_000])
+@pytest.mark.parametrize(
+    "content", [b"<html>log in</html>", b"", b"{}", b'{"error": "no"}', b'{"error": {}, "status": 401}', b"[" * 10_000]
+)
 async def test_a_refusal_of_a_gateway_proves_nothing(
     time: Time, project: ProjectConnection, asked: Asked, content: bytes
 ) -> None:
@@ -402,6 +404,19 @@ async def test_a_refusal_of_a_gateway_proves_nothing(
     for _ in range(3):
         assert not (await trouble(project, asked)).sure
         time.now += PAUSE
+
+
+async def test_a_refusal_by_policy_shows_that_the_login_was_accepted(
+    time: Time, project: ProjectConnection, asked: Asked
+) -> None:
+    asked.fail = refusal()
+    await trouble(project, asked)
+    asked.fail = TerminalCloudError("Forbidden", "no")
+    with pytest.raises(TerminalCloudError):
+        await project.do("network", asked)
+    time.now += PAUSE
+    asked.fail = refusal()
+    assert not (await trouble(project, asked)).sure
 
 
 async def test_a_service_that_refuses_accepted_tokens_is_no_lost_login(
