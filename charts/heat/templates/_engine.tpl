@@ -15,7 +15,7 @@ initContainers:
 containers:
   - name: heat-engine
     image: heat_engine
-    command: [heat-engine]
+    command: [python3, -P, /opt/stackwright/engine.py]
     probes:
       {{- $port := toString .Values.endpoints.oslo_messaging.port.amqp.default }}
       {{- include "lib.asked" (list (list "/opt/stackwright/connected.sh" $port) 15) | nindent 6 }}

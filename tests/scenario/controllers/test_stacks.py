@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from stackwright.api.kinds import SECRET
 from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.core.conditions import find
 from stackwright.core.objects import secret_data
+from stackwright.services.heat.kind import Heat
 from stackwright.services.heat.values import KEY_SECRET
-from tests.scenario.world import World, ready_world
+from tests.scenario.world import NAMESPACE, World, ready_world
 
 HEAT = {"services": ["orchestration"]}
 ADMINISTRATOR = ("heat", "heat_domain_admin")
@@ -39,6 +43,20 @@ async def test_the_key_of_stacks_and_the_domain_of_their_users_outlive_the_servi
     assert world.ready()
     assert key(world) == before
     assert identity.trustees.keys() == {ADMINISTRATOR}
+
+
+@pytest.mark.looptime
+async def test_a_lost_key_is_reported_and_not_replaced() -> None:
+    world = await ready_world(features=HEAT)
+    secret = world.get(SECRET, KEY_SECRET)
+    world.delete(SECRET, KEY_SECRET)
+    await world.run(300)
+    assert key(world) == ""
+    ready = find(world.get(Heat.KIND, "heat"))
+    assert ready and ready["reason"] == "BlockedKeyLost" and KEY_SECRET in ready["message"]
+    world.cluster.put(SECRET, {**secret, "metadata": {"name": KEY_SECRET, "namespace": NAMESPACE}})
+    await world.run(300)
+    assert world.ready() and key(world) == secret_data(secret)["key"]
 
 
 async def test_nothing_remains_of_a_deleted_cloud() -> None:

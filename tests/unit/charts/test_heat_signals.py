@@ -30,6 +30,14 @@ class Session:
         return SimpleNamespace(status_code=self.status)
 
 
+class Conf:
+    def __init__(self) -> None:
+        self.overrides: dict[tuple[str, str], object] = {}
+
+    def set_override(self, name: str, value: object, group: str) -> None:
+        self.overrides[group, name] = value
+
+
 class Sessions(list[Session]):
     def __call__(self, auth: object) -> Session:
         self.append(Session(auth))
@@ -51,20 +59,23 @@ def requests_of_heat(monkeypatch: pytest.MonkeyPatch, sessions: Sessions) -> Any
         monkeypatch.setitem(sys.modules, name, made)
         return made
 
-    conf = object()
+    conf = Conf()
     for name in ("heat", "heat.api", "heat.api.cfn"):
         module(name)
     middleware = module("heat.api.aws.ec2token", requests="of Heat")
     sys.modules["heat"].api = module("heat.api", aws=module("heat.api.aws", ec2token=middleware))  # type: ignore[attr-defined]
-    module("heat.api.cfn.wsgi", init_application=lambda: "the application")
+    module("heat.api.cfn.wsgi", init_application=lambda: lambda environ, start_response: environ)
     module("oslo_config", cfg=SimpleNamespace(CONF=conf))
     module("no_pickles", install=lambda: None)
+    module("guard", install=lambda: None)
     login = {(conf, "keystone_authtoken"): "heat-cfn"}
     loading = SimpleNamespace(load_auth_from_conf_options=lambda of, section: login[of, section])
     module("keystoneauth1", loading=loading, session=SimpleNamespace(Session=sessions))
     monkeypatch.setattr(sys, "path", list(sys.path))
     script = runpy.run_path(str(CHART / "bin/cfn-app.py"))
-    assert script["application"] == "the application"
+    assert conf.overrides == {("oslo_policy", "enforce_new_defaults"): False}
+    sent = {f"HTTP_X_AUTH_{name}": "mine" for name in ("URL", "USER", "KEY", "EC2_CREDS")}
+    assert script["application"]({**sent, "PATH_INFO": "/v1"}, None) == {"PATH_INFO": "/v1"}
     return script["ec2token"].requests
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from stackwright.core.errors import TerminalError
+
 Account = Callable[[str, str], Any]
 """(name, id of the domain) → the user with the password of the service."""
 ADMIN = "admin"
@@ -28,8 +30,13 @@ def ensure(identity: Any, spec: Mapping[str, Any], account: Account) -> None:
     domain = _domain(identity, wanted)
     if domain is None:
         domain = identity.create_domain(name=wanted["domain"], description=DESCRIPTION, is_enabled=True)
+    elif domain.description != DESCRIPTION:  # its managers could become administrators of the cloud
+        raise TerminalError(
+            f"Domain {wanted['domain']} exists and was not created for this service; rename it, or set its "
+            f"description to '{DESCRIPTION}'"
+        )
     elif not domain.is_enabled:
-        identity.update_domain(domain, is_enabled=True)
+        raise TerminalError(f"Domain {wanted['domain']} is disabled; enable it")
     user = account(wanted["username"], domain.id)
     if not _administers(identity, user, domain, admin.id):
         identity.assign_domain_role_to_user(domain, user, admin)
@@ -57,7 +64,12 @@ def missing(identity: Any, spec: Mapping[str, Any], works: Callable[[str], bool]
 def remove(identity: Any, spec: Mapping[str, Any]) -> None:
     wanted = spec.get("trustee")
     domain = _domain(identity, wanted) if wanted else None
-    if wanted and domain is not None and (user := _user(identity, wanted, domain)):
+    if (
+        wanted
+        and domain is not None
+        and domain.description == DESCRIPTION
+        and (user := _user(identity, wanted, domain))
+    ):
         identity.delete_user(user)
 
 

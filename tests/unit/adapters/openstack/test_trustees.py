@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from stackwright.adapters.openstack import keystone
+from stackwright.core.errors import TerminalError
 from tests.unit.adapters.openstack.test_keystone import SPEC, Identity
 
 TRUSTEE = {"domain": "heat", "username": "heat_domain_admin"}
@@ -91,7 +92,10 @@ def test_what_is_lost_is_reported_and_restored(identity: Domains) -> None:
     assert ensure(identity)[0] == "create_user"
     identity.kept["domain"][0].is_enabled = False
     assert missing(identity) == "domain heat"
-    assert ensure(identity) == ["update_domain"]
+    with pytest.raises(TerminalError, match="is disabled; enable it"):
+        ensure(identity)
+    assert identity.writes == []
+    identity.kept["domain"][0].is_enabled = True
     identity.kept["role"] = [each for each in identity.kept["role"] if each.name != "heat_stack_user"]
     assert missing(identity) == "role heat_stack_user"
     assert ensure(identity) == ["create_role"]
@@ -114,6 +118,18 @@ def test_a_changed_spec_has_lost_no_trustee(identity: Domains) -> None:
     """Without the password, only names of the earlier spec count, which may have had no trustee."""
     ensure(identity, SPEC)
     assert keystone._missing(identity, WANTED, "http://k/v3", None) == ""
+
+
+def test_a_domain_of_others_is_not_taken_over(identity: Domains) -> None:
+    """Its managers could become administrators of the cloud."""
+    identity.kept["domain"].append(SimpleNamespace(id="d0", name="heat", description="Customer", is_enabled=False))
+    user = SimpleNamespace(id="u0", name="heat_domain_admin", domain_id="d0", is_enabled=True)
+    identity.kept["user"].append(user)
+    with pytest.raises(TerminalError, match="Domain heat exists and was not created for this service"):
+        ensure(identity)
+    assert "update_user" not in identity.writes and identity.administers == set()
+    keystone._remove(identity, WANTED)
+    assert identity.kept["user"] == [user]
 
 
 def test_a_user_of_the_same_name_in_another_domain_stays(identity: Domains) -> None:
