@@ -50,12 +50,13 @@ async def test_a_lost_key_is_reported_and_not_replaced() -> None:
     world = await ready_world(features=HEAT)
     secret = world.get(SECRET, KEY_SECRET)
     world.delete(SECRET, KEY_SECRET)
-    await world.run(300)
+    await world.cluster.patch(Heat.KIND, (NAMESPACE, "heat"), {"metadata": {"annotations": {"look": "now"}}})
+    await world.run(60)
     assert key(world) == ""
     ready = find(world.get(Heat.KIND, "heat"))
     assert ready and ready["reason"] == "BlockedKeyLost" and KEY_SECRET in ready["message"]
     world.cluster.put(SECRET, {**secret, "metadata": {"name": KEY_SECRET, "namespace": NAMESPACE}})
-    await world.run(300)
+    await world.run(60)
     assert world.ready() and key(world) == secret_data(secret)["key"]
 
 

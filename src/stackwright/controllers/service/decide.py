@@ -83,7 +83,8 @@ def _decide(seen: Observed) -> Plan:
     look, kept = removed_backends(seen, seen.context, desired)
     larger, volumes = grown(seen, desired)
     actions = [*secrets, *issued, *copies, *contracts, *look, *larger]
-    before = [_placement(seen), settings, *keys_stage(seen, seen.context), *certificates, *([kept] if kept else [])]
+    keys = keys_stage(seen, seen.context)
+    before = [_placement(seen), settings, *keys, *certificates, *([kept] if kept else [])]
     stages = [*before, *stages]
     if desired and all(stage.status for stage in (*before, *gates)):
         release, condition = _release(seen, desired)
@@ -96,6 +97,8 @@ def _decide(seen: Observed) -> Plan:
         turn = min(turn or REFRESH, POLL if settings.reason == "BlockedMissingSecret" else REFRESH)
     if kept:
         turn = min(turn or CONFIRM, CONFIRM)
+    if keys:
+        turn = min(turn or POLL, POLL)
     return _report(seen, tuple(actions), [*stages, condition], turn, volumes)
 
 
