@@ -272,6 +272,16 @@ def engine(cloud: FullCloud) -> str:
     return str(found["metadata"]["name"])
 
 
+def test_an_engine_that_is_replaced_hands_its_stacks_over(
+    heat_cloud: FullCloud, stacks: Stacks, created: Create
+) -> None:
+    id_ = created("handed-over", slow(6))
+    eventually(lambda: _has(stacks, id_, "part1"), limit=60, pause=0.5)
+    heat_cloud.kubectl("delete", "pod", engine(heat_cloud), "-n", heat_cloud.namespace, limit=200)
+    stacks.wait(id_, "CREATE_COMPLETE")
+    heat_cloud.wait_ready()
+
+
 def test_the_stack_of_a_killed_engine_can_be_deleted(heat_cloud: FullCloud, stacks: Stacks, created: Create) -> None:
     """Nobody finishes the resource in work; its lock is that of an engine that does not answer."""
     id_ = created("killed", slow(6))
