@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from stackwright.adapters.helm.command import chart_schemas
 from stackwright.core.helm.chart_schema import value_errors
@@ -52,3 +53,14 @@ def test_helm_and_we_refuse_the_same(chart: str, tmp_path: Path) -> None:
         refused += bool(ours)
         assert bool(ours) == ("meet the specifications of the schema" in done.stderr), (path, value, ours, done.stderr)
     assert refused
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(case.parts[-3:-1]))
+def test_no_value_removes_a_statefulset_with_volumes(case: Path) -> None:
+    """Kubernetes deletes the volumes with it, and no confirmation would name them."""
+    rendered = yaml.safe_load_all((case.parent / "rendered.yaml").read_text())
+    for obj in filter(None, rendered):
+        if obj["kind"] == "StatefulSet" and obj["spec"].get("volumeClaimTemplates"):
+            component = obj["metadata"]["labels"]["component"].replace("-", "_")
+            off = {"manifests": {f"statefulset_{component}": False}}
+            assert list(value_errors(SCHEMAS[case.parents[1].name], off, "values")), (obj["metadata"]["name"], off)

@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 import pytest
 import yaml
 
-from stackwright.adapters.openstack.tenant import attempts, clouds, lists, project_session, single_flight
+from stackwright.adapters.openstack.tenant import attempts, changes, clouds, lists, project_session
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
-from stackwright.adapters.openstack.transport import login, project_connection
+from stackwright.adapters.openstack.transport import login, project_connection, single_flight
 from stackwright.adapters.openstack.transport.send import CloudState
 from stackwright.core.openstack.calls import ADD_INTERFACE, CloudCall
 from stackwright.core.openstack.clouds import Query
@@ -140,11 +140,11 @@ class RealPort:
         self.clock = Clock()
         self.state = CloudState(issued=NOVA)
         self._clouds: list[MemoryClouds] = []
-        for module in (attempts, clouds, lists, project_session, single_flight, project_connection, login):
+        for module in (attempts, changes, clouds, lists, project_session, single_flight, project_connection, login):
             monkeypatch.setattr(module, "time", self.clock)
-        for module, name in ((lists, "fetch"), (lists, "peek"), (lists, "single"), (clouds, "find"), (clouds, "run")):
+        for module, name in ((lists, "fetch"), (lists, "peek"), (lists, "single"), (clouds, "find"), (changes, "run")):
             monkeypatch.setattr(module, name, lambda made, *args, name=name: getattr(made, name)(*args))
-        monkeypatch.setattr(clouds, "resource_of", lambda what, thing: thing)
+        monkeypatch.setattr(changes, "resource_of", lambda what, thing: thing)
         monkeypatch.setattr(project_connection, "in_cloud_thread", in_place)
         monkeypatch.setattr(project_connection, "connection", self._connection)
         monkeypatch.setattr(project_connection, "state_of", lambda connection: self.state)

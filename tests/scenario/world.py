@@ -91,6 +91,12 @@ WORKLOADS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
         ("StatefulSet", "cinder-backup", "backup"),
         ("Job", "cinder-db-sync", "db-sync"),
     ),
+    "heat": (
+        ("Deployment", "heat-api", "api"),
+        ("Deployment", "heat-cfn", "cfn"),
+        ("Deployment", "heat-engine", "engine"),
+        ("Job", "heat-db-sync", "db-sync"),
+    ),
     "libvirt": (("DaemonSet", "libvirt", "libvirt"),),
     "openvswitch": (("DaemonSet", "openvswitch", "openvswitch"),),
     "nova": (
@@ -445,7 +451,8 @@ class World:
                     setattr(theirs, name, copy.copy(getattr(mine, name)))
         other.sql.users, other.sql.databases = dict(self.sql.users), set(self.sql.databases)
         other.broker.users, other.broker.vhosts = dict(self.broker.users), set(self.broker.vhosts)
-        other.identity.users, other.identity.catalog = dict(self.identity.users), dict(self.identity.catalog)
+        for name in ("users", "trustees", "domains", "roles", "catalog"):
+            setattr(other.identity, name, copy.copy(getattr(self.identity, name)))
         other.cluster.unserved = set(self.cluster.unserved)
         other.clouds.become_like(self.clouds)
         other.entropy = SeededEntropy(1)
@@ -536,7 +543,10 @@ class World:
             "objects": {name: obj for name, obj in objects.items() if not name.startswith(history)},
             "sql": (sorted(self.sql.users), sorted(self.sql.databases)),
             "broker": (sorted(self.broker.users), sorted(self.broker.vhosts)),
-            "identity": (sorted(self.identity.users), sorted(self.identity.catalog)),
+            "identity": (
+                *(sorted(self.identity.users), sorted(self.identity.catalog)),
+                *(sorted(self.identity.trustees), sorted(self.identity.domains), sorted(self.identity.roles)),
+            ),
             "passwords": self._passwords(),
             "authorities": self._authorities(),
         }

@@ -153,6 +153,14 @@ checked the schema, so the template rejects characters with a meaning in a shell
 {{- $value }}
 {{- end }}
 
+{{/* lib.shell_words (field, values, separator): each value as lib.shell_word, joined. */}}
+{{- define "lib.shell_words" -}}
+{{- $field := index . 0 -}}
+{{- $words := list -}}
+{{- range index . 1 }}{{ $words = append $words (include "lib.shell_word" (list $field .)) }}{{ end -}}
+{{- join (index . 2) $words -}}
+{{- end }}
+
 {{/* lib.configmap_etc (root, template): the files that the template names, as YAML {file: text}. */}}
 {{- define "lib.configmap_etc" -}}
 {{- $root := index . 0 -}}

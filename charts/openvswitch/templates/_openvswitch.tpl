@@ -55,9 +55,9 @@ volumes:
 {{/* Input of bin/vswitchd.sh. */}}
 {{- define "openvswitch.etc" -}}
 {{- $bridges := list }}
-{{- range .Values.conf.bridges }}{{ $bridges = append $bridges (include "lib.shell_word" (list "conf.bridges" (printf "%s:%s" .bridge (.interface | default "")))) }}{{ end }}
+{{- range .Values.conf.bridges }}{{ $bridges = append $bridges (printf "%s:%s" .bridge (.interface | default "")) }}{{ end }}
 node.conf: |
   DATAPATH={{ include "lib.shell_word" (list "conf.datapath" .Values.conf.datapath) }}
   TUNNEL_INTERFACE={{ include "lib.shell_word" (list "conf.tunnel_interface" (.Values.conf.tunnel_interface | default "")) }}
-  BRIDGES="{{ join " " $bridges }}"
+  BRIDGES="{{ include "lib.shell_words" (list "conf.bridges" $bridges " ") }}"
 {{- end }}

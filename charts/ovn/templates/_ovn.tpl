@@ -130,11 +130,7 @@ volumes:
 {{- end }}
 
 {{- define "ovn.etc" -}}
-{{- $mappings := list }}
-{{- range .Values.conf.bridge_mappings }}{{ $mappings = append $mappings (include "lib.shell_word" (list "conf.bridge_mappings" .)) }}{{ end }}
-{{- $gateways := list }}
-{{- range .Values.conf.gateways }}{{ $gateways = append $gateways (include "lib.shell_word" (list "conf.gateways" .)) }}{{ end -}}
 controller.conf: |
-  BRIDGE_MAPPINGS="{{ join "," $mappings }}"
-  GATEWAYS="{{ join " " $gateways }}"
+  BRIDGE_MAPPINGS="{{ include "lib.shell_words" (list "conf.bridge_mappings" .Values.conf.bridge_mappings ",") }}"
+  GATEWAYS="{{ include "lib.shell_words" (list "conf.gateways" .Values.conf.gateways " ") }}"
 {{- end }}

@@ -14,12 +14,13 @@ from stackwright.cloud.controlplane import OpenStackControlPlane
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.cloud.immutability import update_errors
 from stackwright.cloud.registry import BY_KIND, SERVICE_KINDS
-from stackwright.controllers.cloud.charts import Schemas, chart_errors, values_errors
+from stackwright.controllers.cloud.charts import chart_errors
 from stackwright.controllers.cloud.validate import parse as parse_deployment
 from stackwright.controllers.controlplane.validate import parse as parse_control_plane
 from stackwright.controllers.controlplane.validate import stage_errors
 from stackwright.controllers.helmbundle.validate import errors_of as helmbundle_errors
 from stackwright.core.bounds import DEEPEST, LONGEST_NAME, VALUES, has_more, is_deeper, with_long_name
+from stackwright.core.helm.chart_schema import Schemas, values_errors
 from stackwright.core.plan import Object
 from stackwright.core.settings import Settings
 

@@ -28,6 +28,7 @@ FIELDS = {
     "KeystoneTemplate": "trustFlushArgs trustFlushSchedule trustFlushSuspend",
     "GlanceApi": f"{_PROGRAM} apiTimeout imageCache storage",
     "GlanceApis": ANY,
+    "HeatProgram": f"{_PROGRAM} apiTimeout passwordSelectors",
     "NovaTemplate": f"customServiceConfig {' '.join(f'{name}ContainerImageURL' for name in _IMAGES.split())}",
     "NovaProgram": _PROGRAM,
     "Cell": "dbPurge nodeSelector topologyRef",

@@ -130,7 +130,8 @@ def _look(cloud: Object | None, uid: str | None, goal: Goal) -> tuple[bool, str,
 
 async def causes(reader: Reader, namespace: str, obj: Object | None) -> str:
     """The tree of objects that are not ready, and a line if no operator processes them."""
-    from stackwright.cli.ui.resource_tree import read, tree
+    from stackwright.cli.state.objects import read
+    from stackwright.cli.ui.resource_tree import tree
     from stackwright.cli.ui.tree import lines, troubles
 
     bad = troubles(tree(await read(reader, namespace, time.time()), obj)) if obj else None

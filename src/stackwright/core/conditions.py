@@ -26,7 +26,8 @@ READ = 2 * LONGEST  # characters of the source text: variable parts are removed 
 DONE = "Done"  # reason of a stage that is true because its actions succeeded
 # Reasons without the prefix "Blocked" that also last until a user acts: states that users requested, and errors in an
 # OpenStack that persist although the operator still observes it or retries.
-ENDED_BY_USER = frozenset({"CredentialsInvalid", "Draft", "InstanceStateError", "Paused", "VolumeError"})
+REQUESTED = frozenset({"Draft", "Paused"})
+ENDED_BY_USER = REQUESTED | {"CredentialsInvalid", "InstanceStateError", "VolumeError"}
 
 
 # Variable parts in messages of external systems: request ids, memory addresses, timestamps, durations, temporary
@@ -226,8 +227,9 @@ def is_true(obj: Mapping[str, Any] | None, type_: str = READY) -> bool:
 
 
 def is_blocked(entry: Mapping[str, Any] | None) -> bool:
-    """Whether a condition of an object from the API requires a user's action."""
-    return str((entry or {}).get("reason", "")).startswith("Blocked")
+    """Whether a condition of an object from the API is an error that lasts until a user acts."""
+    reason = str((entry or {}).get("reason", ""))
+    return needs_user(reason) and reason not in REQUESTED
 
 
 def copied(entry: Mapping[str, Any], type_: str = "", waits_for: SameAs | None = None) -> Condition:

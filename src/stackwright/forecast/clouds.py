@@ -15,6 +15,7 @@ from functools import partial
 from itertools import chain, count
 from typing import Any, TypeVar
 
+from stackwright.api.fields.mark import is_mark_of
 from stackwright.core.digest import digest
 from stackwright.core.openstack.calls import ADD_INTERFACE, ADD_PORT, ADD_VOLUME, CloudCall
 from stackwright.core.openstack.clouds import Clouds, Deferred, Done, Query, Subscription, look
@@ -82,11 +83,10 @@ class ForecastClouds:
             raise error
         _, real = self._views[subscription.uid]
         found = {(each.what, each.id): each for each in real.things}
-        own = f":{subscription.uid}:"
         for key, resource in self._changed.items():
             if resource is None:
                 found.pop(key, None)
-            elif key in subscription.ids or own in resource.mark:
+            elif key in subscription.ids or is_mark_of(resource.mark, subscription.uid):
                 found[key] = resource
         return replace(real, things=tuple(found.values()))
 

@@ -92,7 +92,7 @@ def _lost(step: Step, facts: Facts) -> Iterator[str]:
         yield from _backends(step.before, action.obj)
     elif isinstance(action, SqlAccount) and action.absent:
         yield from (f"database {name} at {action.host}" for name in action.dropped)
-    elif isinstance(action, HelmUninstall):
+    elif isinstance(action, HelmUninstall) or (isinstance(action, HelmUpgrade) and _without_claims(action.values)):
         yield from _claims(action.release, facts)
     kind, key = _gone(step) or (None, ("", ""))
     if kind == MariaDB.KIND:
@@ -100,6 +100,14 @@ def _lost(step: Step, facts: Facts) -> Iterator[str]:
     for declared in SERVICES:
         if declared.kind == kind and declared.lost_with_object:
             yield declared.lost_with_object.format(f"{kind.kind} {'/'.join(key)}")
+
+
+def _without_claims(values: Mapping[str, Any]) -> bool:
+    """Whether the values disable a claim, which Helm then deletes if the release has it."""
+    manifests = values.get("manifests")
+    return isinstance(manifests, Mapping) and any(
+        name.startswith("pvc_") and not enabled for name, enabled in manifests.items()
+    )
 
 
 def _gone(step: Step) -> tuple[Kind, Key] | None:

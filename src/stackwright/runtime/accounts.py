@@ -4,7 +4,8 @@ A response is cached for a while, because a contract is reconciled at every even
 restart, invalidates the cache. At the start of this process, an earlier process's observation of the same provider is
 used as a response; otherwise each start would query all accounts at once. Each start still queries a few random
 accounts of each provider, so that a loss is noticed even if no process lives long; after a loss all accounts are
-queried. An unresponsive provider is skipped for a while, and then queried by one reconcile only, because each request
+queried. A second query must confirm a loss: one response may be wrong, and a recreated account restarts the pods that
+use it. An unresponsive provider is skipped for a while, and then queried by one reconcile only, because each request
 occupies a worker and a thread.
 """
 
@@ -24,6 +25,7 @@ from stackwright.core.ports import CHECK_SECONDS, Ports
 # In seconds. KEPT is shorter than the requeue interval of contracts, so that each requeue queries the provider.
 KEPT = 240.0
 QUIET, FORGOTTEN = 30.0, 3600.0
+CONFIRM = 3.0  # between the two queries that prove a loss
 SHARES = 10  # a start queries about one of this many accounts,
 FEW = 8  # and at most this many per provider, which loses all its data or none
 
@@ -65,7 +67,8 @@ class AccountChecks:
             del self._there[oldest[0]]
         self._next_to_ask(provider)
         try:
-            async with asyncio.timeout(CHECK_SECONDS):
+            if found := await self._ask(action, changed):
+                await asyncio.sleep(CONFIRM)
                 found = await self._ask(action, changed)
         except TerminalError:
             return None  # the action that creates the account reports the cause
@@ -98,6 +101,10 @@ class AccountChecks:
             self._silent[provider] = replace(silence, until=now + QUIET)
 
     async def _ask(self, action: Account, changed: bool) -> str | None:
+        async with asyncio.timeout(CHECK_SECONDS):
+            return await self._missing(action, changed)
+
+    async def _missing(self, action: Account, changed: bool) -> str | None:
         admin = secret_data(await self._ports.cluster.get(SECRET, action.admin_secret))
         own = secret_data(await self._ports.cluster.get(SECRET, action.secret))
         if not admin.get("password") or not (changed or own.get("password")):

@@ -35,7 +35,7 @@ OPENSTACK = 64
 HELM = 32  # workers for controllers that call Helm
 SHARE = 8  # maximum of either per namespace, less if few are free, so that slow clouds delay only their own namespace
 # Timeout in seconds of an observation and of each action: a call of Helm, the same time in its queue, and a margin.
-# Calls of OpenStacks of users have a much shorter timeout (core.openstack.clouds.LONGEST).
+# Calls of OpenStacks of users have a much shorter timeout (core.openstack.clouds.CALL_SECONDS).
 LONGEST = 3 * HELM_SECONDS
 # Failed observations of an object are reported after LASTS seconds and ATTEMPTS attempts. A success resets both, and so
 # does an unavailable API. If an API is unavailable for an object for OUTAGE seconds, that is reported, because it may

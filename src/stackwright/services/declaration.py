@@ -80,6 +80,8 @@ class Secret:
 
     keypairs  names of SSH key pairs: <name> is the private key, <name>.pub the public key
     given     generated field → (Secret, key) with the user's value, read once
+    owner     (kind, name) of the object with which it is deleted; default: that of the service. A key of data in a
+              database must live as long as the database, which outlives the service
     """
 
     name: str
@@ -88,6 +90,7 @@ class Secret:
     templates: Mapping[str, str] = field(default_factory=dict)
     keypairs: tuple[str, ...] = ()
     given: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    owner: tuple[Kind, str] | None = None
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ _FOLDERS = (
     "cinder",
     "neutron",
     "nova",
+    "heat",
     "horizon",
 )
 SERVICES: tuple[Service, ...] = tuple(import_module(f"stackwright.services.{each}").SERVICE for each in _FOLDERS)

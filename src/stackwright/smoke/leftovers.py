@@ -18,6 +18,7 @@ from stackwright.smoke.tenant import CloudError, Project
 PREFIX = "smoke-"
 LIMIT = 240
 OLD = 2 * 3600
+FIRST = ("stack", "server")
 NOTE = re.compile(r"stackwright smoke: process (\d+) on (\S+) since (\d+)$")
 
 
@@ -68,9 +69,9 @@ def remove(stage: Stage, project: Project) -> None:
 def _pass(stage: Stage, project: Project) -> str | None:
     """Delete what can be deleted now. Returns the cause of a wait, or None if nothing remains."""
     found = stage.projects.leftovers(project)
-    # Servers are deleted first, because they use their ports and images.
-    servers = [thing for thing in found if thing.kind == "server"]
-    for thing in servers or found:
+    # Stacks are deleted first, with what they contain, then servers, because they use their ports and images.
+    first = next((some for kind in FIRST if (some := [thing for thing in found if thing.kind == kind])), [])
+    for thing in first or found:
         if not thing.going:
             stage.projects.delete(thing)
-    return f"{servers[0]} is being deleted" if servers else None
+    return f"{first[0]} is being deleted" if first else None

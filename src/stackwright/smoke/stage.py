@@ -39,6 +39,7 @@ class CreatedResources:
 class Stage:
     """guest  provides the file of the guest image
     folder  folder of the ssh key
+    services  of the cloud, by their names in an OpenStackDeployment
     """
 
     name: str
@@ -50,6 +51,7 @@ class Stage:
     clock: Clock = field(default_factory=RealClock)
     report: Report = quiet
     note: str = ""
+    services: frozenset[str] = frozenset()
     project: Project | None = None
     member: Tenant | None = None
     made: CreatedResources = field(default_factory=CreatedResources)

@@ -6,10 +6,10 @@ interrupted one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from stackwright.core.openstack.agents import Agent
 
@@ -67,6 +67,16 @@ class Server:
     fault: str = ""
     host: str = ""
     key: str = ""
+
+
+@dataclass(frozen=True)
+class Stack:
+    """`status` is an action and its state, such as CREATE_COMPLETE; `outputs` are those of its template."""
+
+    id: str
+    status: str
+    reason: str = ""
+    outputs: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -158,12 +168,22 @@ class Networking(Protocol):
         """The network agents; for administrators."""
 
 
+class Orchestration(Protocol):
+    def create(self, name: str, template: Mapping[str, Any]) -> str:
+        """Id of the stack."""
+
+    def stack(self, id_: str) -> Stack | None: ...
+
+    def delete(self, id_: str) -> None: ...
+
+
 @dataclass(frozen=True)
 class Tenant:
     """One user in one project."""
 
     computing: Computing
     networking: Networking
+    orchestration: Orchestration
 
 
 class Projects(Protocol):

@@ -1,6 +1,6 @@
 """Facts of a cloud → tempest.conf. Pure.
 
-The file does not contain the administrator's password: oslo.config reads it from OS_AUTH__ADMIN_PASSWORD.
+The file does not contain the administrator's password: oslo.config reads it from the environment (`PASSWORDS`).
 
 All requests use the public endpoints, over verified TLS, like the cloud's users, including the ingress.
 """
@@ -11,6 +11,7 @@ from tempest.facts import Facts
 
 HOME = "/var/lib/tempest"
 CA = "/etc/stackwright/ca.crt"
+PASSWORDS = ("OS_AUTH__ADMIN_PASSWORD", "OS_HEAT_PLUGIN__PASSWORD", "OS_HEAT_PLUGIN__ADMIN_PASSWORD")
 PREFIX = "tempest"
 """Prefix of all resources that Tempest creates, by which they are found."""
 USER = "stackwright"
@@ -37,7 +38,7 @@ def text(facts: Facts) -> str:
 
 
 def options(facts: Facts) -> Options:
-    return {**_identity(facts), **_compute(facts), **_network(facts), **_storage(), **_rest(facts)}
+    return {**_identity(facts), **_compute(facts), **_network(facts), **_storage(), **_stacks(facts), **_rest(facts)}
 
 
 def _identity(facts: Facts) -> Options:
@@ -142,9 +143,35 @@ def _storage() -> Options:
     }
 
 
+def _stacks(facts: Facts) -> Options:
+    """Options of the plug-in for Heat. Its tests run in the administrator's project."""
+    admin = facts.admin
+    if "orchestration" not in facts.services:
+        return {}
+    return {
+        "heat_plugin": {
+            "auth_url": f"{facts.url('identity')}/v3",
+            "username": admin["username"],
+            "admin_username": admin["username"],
+            "project_name": admin["project_name"],
+            "admin_project_name": admin["project_name"],
+            "user_domain_name": admin["user_domain_name"],
+            "project_domain_name": admin["project_domain_name"],
+            "region": facts.region,
+            "ca_file": CA,
+            "image_ref": facts.image,
+            "minimal_image_ref": facts.image,
+            "instance_type": facts.flavor,
+            "minimal_instance_type": facts.flavor,
+            "floating_network_name": facts.floating,
+            "build_timeout": LIMIT,
+        }
+    }
+
+
 def _rest(facts: Facts) -> Options:
     words = {"glance": "image", "nova": "compute", "neutron": "networking", "horizon": "dashboard"}
-    words |= {"cinder": "block-storage", "swift": "object-storage"}
+    words |= {"cinder": "block-storage", "swift": "object-storage", "heat": "orchestration"}
     there = {service: word in facts.services for service, word in words.items()}
     return {
         "DEFAULT": {"resource_name_prefix": PREFIX, "log_file": f"{HOME}/tempest.log", "use_stderr": False},

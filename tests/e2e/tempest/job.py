@@ -85,7 +85,7 @@ def _container(order: Order) -> dict[str, Any]:
         "image": order.image,
         "command": [f"{MOUNT}/run.sh"],
         "env": [
-            {"name": "OS_AUTH__ADMIN_PASSWORD", "valueFrom": password},
+            *({"name": name, "valueFrom": password} for name in conf.PASSWORDS),
             {"name": "SELECT", "value": order.select},
             {"name": "CONCURRENCY", "value": str(CONCURRENCY)},
             {"name": "PREFIX", "value": conf.PREFIX},

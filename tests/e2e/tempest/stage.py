@@ -72,6 +72,7 @@ class Stage:
         admin = self.admin
         return {
             **(self._volumes() if "block-storage" in self.facts.services else {}),
+            **(self._stacks() if "orchestration" in self.facts.services else {}),
             "projects": {each.name for each in admin.identity.projects()},
             "users": {each.name for each in admin.identity.users()},
             "roles": {each.name for each in admin.identity.roles()},
@@ -82,6 +83,9 @@ class Stage:
             "routers": {each.name for each in admin.network.routers()},
             "floating IPs": {each.floating_ip_address for each in admin.network.ips()},
         }
+
+    def _stacks(self) -> Inventory:
+        return {"stacks": {each.name for each in self.admin.orchestration.stacks()}}
 
     def _volumes(self) -> Inventory:
         blocks = self.admin.block_storage

@@ -51,8 +51,8 @@ async def test_an_unsupported_field_is_rejected_by_name(
 async def test_disabled_sections_are_accepted_with_all_their_content(cluster: KubernetesCluster) -> None:
     swift = {"enabled": False, "template": {"swiftRing": {"ringReplicas": 1}}}
     assert (await applied(cluster, swift=swift))["spec"]["swift"] == swift
-    heat = {"template": {"heatAPI": {"replicas": 1}}}
-    assert (await applied(cluster, heat=heat))["spec"]["heat"] == heat
+    manila = {"template": {"manilaAPI": {"replicas": 1}}}
+    assert (await applied(cluster, manila=manila))["spec"]["manila"] == manila
 
 
 async def test_an_empty_value_is_accepted(cluster: KubernetesCluster) -> None:

@@ -149,6 +149,30 @@ async def test_zones_are_failure_domains() -> None:
     await world.ready()
     found = [(each["name"], each["controlPlane"]) for each in world.status()["failureDomains"]]
     assert found == [("a", False), ("b", True)]
+    for zone in world.clouds.all("availability-zone"):
+        world.clouds.remove("availability-zone", zone.id)
+    await world.run(300)
+    names = [each["name"] for each in world.status()["failureDomains"]]
+    assert names == ["a", "b"], "each OpenStack has a zone, so an empty list is wrong"
+
+
+async def test_the_default_policy_reaches_a_bastion_that_is_disabled_with_it() -> None:
+    world = Clusters()
+    world.make(bastion=BASTION, credentialsLostPolicy="Orphan")
+    await world.ready()
+    assert world.one("server")
+    world.make(bastion={"enabled": False}, credentialsLostPolicy="Wait")
+    await world.run(300)
+    assert world.told()[0] == "Ready", world.told()
+    assert not any(each.startswith("server") for each in world.there())
+
+
+async def test_a_bastion_keeps_a_policy_of_its_own() -> None:
+    world = Clusters()
+    world.make(bastion={**BASTION, "spec": {**BASTION["spec"], "credentialsLostPolicy": "Orphan"}})
+    await world.ready()
+    server = world.get(SERVERS, "c-bastion")
+    assert server and server["spec"]["credentialsLostPolicy"] == "Orphan"
 
 
 async def test_at_rest_nothing_is_written() -> None:

@@ -264,7 +264,9 @@ async def test_the_policy_detach_keeps_existing_resources_and_reports_them(cause
     world = await manned()
     before = world.there()
     refused = cause in (Reason.IDENTITY_ACCESS_DENIED, Reason.OTHER_PROJECT)
-    error = TerminalCloudError(cause, "no way") if refused else TransientCloudError(cause, "no way", sure=True)
+    error = (
+        TerminalCloudError(cause, "no way", sure=True) if refused else TransientCloudError(cause, "no way", sure=True)
+    )
     reason, world.clouds.fail["look"] = error.reason, error
     leave(world)
     await world.run(60)

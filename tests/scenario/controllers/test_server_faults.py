@@ -321,7 +321,9 @@ async def test_a_deletion_that_waits_for_credentials_continues_when_they_exist(w
 async def test_the_policy_detach_keeps_existing_resources_and_reports_them(cause: Reason) -> None:
     world = await whole()
     refused = cause in (Reason.IDENTITY_ACCESS_DENIED, Reason.OTHER_PROJECT)
-    error = TerminalCloudError(cause, "no way") if refused else TransientCloudError(cause, "no way", sure=True)
+    error = (
+        TerminalCloudError(cause, "no way", sure=True) if refused else TransientCloudError(cause, "no way", sure=True)
+    )
     reason, world.clouds.fail["look"] = error.reason, error
     world.delete(KIND, "web")
     await world.run(60)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stackwright.api.kinds import NODE
+from stackwright.api.kinds import NODE, PVC
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cli.confirm import foreseen_losses, losses
 from stackwright.cli.manifests.load import MANAGER, Manifest
@@ -19,6 +19,7 @@ from stackwright.core.pausing import ANNOTATION
 from stackwright.core.plan import HelmUpgrade
 from stackwright.forecast import simulate
 from stackwright.forecast.entries import CUT_OFF, Entry
+from stackwright.forecast.impact import INSTANCE
 from stackwright.forecast.plan import forecast
 from stackwright.runtime.memory import MemoryCluster, MemoryContents
 from stackwright.services.glance.kind import Glance
@@ -101,6 +102,20 @@ async def test_another_back_end_of_the_network_is_a_loss_for_machines_that_run()
     assert text in losses(found)
     found = await changed(public_domain_name="other.example")
     assert losses(found) == []
+
+
+async def test_images_on_a_disabled_claim_are_lost() -> None:
+    disabled = {"services": {"image": {"glance": {"values": {"manifests": {"pvc_images": False}}}}}}
+    world = await whole()
+    wanted = applied(cloud_object(whole=True, **disabled))
+    assert losses((await forecast(world, SETTINGS, wanted, NOW + 200))[0]) == [], "there is no such claim"
+    meta = {"name": "glance-images", "namespace": CLOUD[0], "labels": {INSTANCE: "openstack-glance"}}
+    world.put(PVC, {"metadata": meta, "spec": {"volumeName": "pv-1"}})
+    found, _ = await forecast(world, SETTINGS, wanted, NOW + 200)
+    assert losses(found) == [f"claim {CLOUD[0]}/glance-images with volume pv-1"]
+    assert losses((await forecast(world, SETTINGS, applied(cloud_object(whole=True)), NOW + 200))[0]) == []
+    other = {"services": {"image": {"glance": {"values": {"manifests": {"pdb_api": False}}}}}}
+    assert losses((await forecast(world, SETTINGS, applied(cloud_object(whole=True, **other)), NOW + 200))[0]) == []
 
 
 async def test_a_store_that_may_be_orphaned_is_lost_with_all_that_is_in_it() -> None:

@@ -52,7 +52,7 @@ OFF = [
     "ssl.tls_proxy",
     "glance.signature",
     "database.backup",
-    "database.cleanup.heat",
+    "database.cleanup.manila",
     "nova.console.spice",
     "nova.images.encryption",
     "keystone.federation.openid",
@@ -76,7 +76,7 @@ def test_a_feature_that_is_off_may_be_spelled_out(path):
     assert told == f"spec.features.{path}.enabled: {NOT}; only enabled: false is accepted"
 
 
-@pytest.mark.parametrize("path", ["neutron.dvr", "ssl.tls_proxy", "database.cleanup.heat"])
+@pytest.mark.parametrize("path", ["neutron.dvr", "ssl.tls_proxy", "database.cleanup.manila"])
 def test_a_section_that_is_on_by_default_must_be_disabled(path):
     (told,) = parse_deployment(cloud(nested(path, {})))[1]
     assert told == f"spec.features.{path}: {NOT}; remove it, or write enabled: false"

@@ -54,7 +54,7 @@ def test_all_errors_are_reported_together():
             {"services": {"nova": {}}},
             "spec.services: unknown service nova; did you mean compute? allowed: block-storage, ceph, compute, "
             "coordination, dashboard, database, identity, image, ingress, memcached, messaging, networking, "
-            "object-storage, placement",
+            "object-storage, orchestration, placement",
         ),
         (
             {"features": {"services": ["identity", "nova"]}},
@@ -107,7 +107,7 @@ def test_an_error_names_place_cause_and_allowed_values(change, expected):
         (
             {"features": {"logging": {"str": {}}}},
             "spec.features.logging.str",
-            "cadf, cinder, glance, horizon, keystone",
+            "cadf, cinder, glance, heat, horizon, keystone",
         ),
         (
             {"features": {"logging": {"cadf": {"enabled": True, "x": 1}}}},

@@ -181,7 +181,7 @@ RABBIT = """
 MEMCACHED = "{replicas, cacheSize, maxConn, tls, containerImage, nodeSelector, topologyRef, resources, override}"
 TLS = "{ca.duration, ca.renewBefore, ca.customIssuer, cert.duration, cert.renewBefore}"
 APPLICATION_CREDENTIAL = "{enabled, expirationDays, gracePeriodDays, roles, unrestricted, accessRules}"
-OTHERS = "{cinder, heat, ironic, manila, octavia, designate, swift, barbican, watcher, telemetry, redis, dns, ovn}"
+OTHERS = "{cinder, ironic, manila, octavia, designate, swift, barbican, watcher, telemetry, redis, dns, ovn}"
 
 
 def below(prefix: str, lines: str) -> str:
@@ -201,20 +201,22 @@ CONTROL_PLANE = "\n".join(
         f"tls.ingress.enabled\ntls.ingress.{TLS}\ntls.podLevel.enabled",
         f"tls.podLevel.{{internal, libvirt, ovn}}.{TLS}\ntls.caBundleSecretName",
         f"{OTHERS}.{{enabled, template, templates, apiOverride}}",
-        "heat.cnfAPIOverride\nironic.inspectorOverride\ncinder.{uniquePodNames, serviceName}",
+        "heat.cnfAPIOverride.{route, tls.secretName}\nironic.inspectorOverride\ncinder.{uniquePodNames, serviceName}",
         "telemetry.{aodhApiOverride, cloudKittyApiOverride, prometheusOverride, alertmanagerOverride}",
         "openstackclient.template.{nodeSelector, containerImage}",
-        "{keystone, glance, placement, neutron, nova, horizon, galera, rabbitmq, memcached}.enabled",
-        "{keystone, placement, neutron, nova, horizon}.apiOverride.{route, tls.secretName}",
-        f"{{keystone, glance, placement, neutron, nova}}.applicationCredential.{APPLICATION_CREDENTIAL}",
+        "{keystone, glance, placement, neutron, nova, heat, horizon, galera, rabbitmq, memcached}.enabled",
+        "{keystone, placement, neutron, nova, heat, horizon}.apiOverride.{route, tls.secretName}",
+        f"{{keystone, glance, placement, neutron, nova, heat}}.applicationCredential.{APPLICATION_CREDENTIAL}",
         "glance.{uniquePodNames, serviceName, apiOverrides.default.route}",
         "nova.cellOverride.cell1.noVNCProxy.route",
-        *(below(f"{name}.template", SHARED) for name in ("keystone", "glance", "placement", "neutron", "nova")),
+        *(below(f"{name}.template", SHARED) for name in ("keystone", "glance", "placement", "neutron", "nova", "heat")),
         below("keystone.template", KEYSTONE_MORE),
         below("glance.template", GLANCE_MORE),
         "placement.template.replicas",
         "neutron.template.{replicas, corePlugin, ml2MechanismDrivers, tls.ovn.secretName}",
         below("nova.template", NOVA_MORE),
+        f"heat.template.{{heatAPI, heatCfnAPI, heatEngine}}.{PROGRAM}",
+        f"heat.template.{{heatAPI, heatCfnAPI, heatEngine}}.{PROGRAM_MORE}",
         "horizon.template.{replicas, secret, memcachedInstance, customServiceConfig, defaultConfigOverwrite, override}",
         "horizon.template.{containerImage, nodeSelector, topologyRef, resources, tls, networkAttachments, extraMounts}",
         "horizon.template.{preserveJobs, customServiceConfigSecrets}",

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -104,6 +105,16 @@ async def test_a_block_is_reported_soon() -> None:
         await follow(cluster, "openstack", "cloud", Patience(every=0.001, blocked=0.01), Told(cluster))
     patient = Patience(keep_waiting=True, every=0.001)
     await follow(cluster, "openstack", "cloud", patient, Told(cluster, cloud("True", "Ready")))
+
+
+@pytest.mark.parametrize(("reason", "ends"), [("CredentialsInvalid", True), ("VolumeError", True), ("Paused", False)])
+async def test_an_error_that_lasts_until_a_user_acts_is_a_block(reason: str, ends: bool) -> None:
+    cluster = MemoryCluster()
+    cluster.put(KIND, cloud("False", reason, "correct it"))
+    told = Told(cluster, *([] if ends else [cloud("True", "Ready")]))
+    patience = Patience(every=0.001, blocked=0.01)
+    with pytest.raises(CliError, match="until a user acts") if ends else nullcontext():
+        await follow(cluster, "openstack", "cloud", patience, told)
 
 
 async def test_a_time_out_ends_with_the_causes(still: None) -> None:

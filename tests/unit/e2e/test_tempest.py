@@ -56,7 +56,9 @@ def test_the_configuration_contains_the_facts_of_the_cloud() -> None:
         "horizon": "false",
         "cinder": "false",
         "swift": "false",
+        "heat": "false",
     }
+    assert "heat_plugin" not in found
 
 
 def test_the_configuration_contains_storage_if_present() -> None:
@@ -66,6 +68,14 @@ def test_the_configuration_contains_storage_if_present() -> None:
     assert found["volume"]["catalog_type"] == "volumev3"
     assert found["volume-feature-enabled"]["multi_backend"] == "false"
     assert found["object-storage"]["operator_role"] == "member"
+
+
+def test_the_configuration_contains_stacks_if_present() -> None:
+    found = read(replace(FACTS, services=FACTS.services | {"orchestration"}))
+    assert found["service_available"]["heat"] == "true"
+    assert found["heat_plugin"]["auth_url"] == "https://keystone.cloud.example/v3"
+    assert found["heat_plugin"]["ca_file"] == conf.CA
+    assert not [name for name in found["heat_plugin"] if "password" in name]
 
 
 @pytest.mark.parametrize(("computes", "moves"), [(1, "false"), (2, "true")])
@@ -78,8 +88,10 @@ def test_migrations_are_enabled_with_several_nodes(computes: int, moves: str) ->
 
 def test_the_password_is_in_a_secret_only() -> None:
     pod = job.job(FACTS, ORDER, "openstack")["spec"]["template"]["spec"]
-    (password,) = [each for each in pod["containers"][0]["env"] if each["name"] == "OS_AUTH__ADMIN_PASSWORD"]
-    assert password["valueFrom"]["secretKeyRef"] == {"name": "keystone-admin", "key": "password"}
+    passwords = [each for each in pod["containers"][0]["env"] if each["name"].endswith("PASSWORD")]
+    assert [each["name"] for each in passwords] == list(conf.PASSWORDS)
+    for password in passwords:
+        assert password["valueFrom"]["secretKeyRef"] == {"name": "keystone-admin", "key": "password"}
     assert "admin_password" not in json.dumps(job.config_map(FACTS, ORDER, "openstack"))
 
 

@@ -14,7 +14,7 @@ from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.plan import BrokerAccount, CatalogEntry, SqlAccount
 from stackwright.core.ports import CHECK_SECONDS
 from stackwright.runtime import accounts
-from stackwright.runtime.accounts import FEW, KEPT, QUIET, SHARES, AccountChecks
+from stackwright.runtime.accounts import CONFIRM, FEW, KEPT, QUIET, SHARES, AccountChecks
 from stackwright.runtime.memory import FrozenClock, MemoryBroker, MemoryCluster, MemoryIdentity, MemorySql
 from support.ports import memory_ports
 
@@ -31,6 +31,7 @@ class Sql(MemorySql):
         self.error: Exception | None = None
         self.hangs = True
         self.lost = ""
+        self.lies = 0  # number of responses that lack an existing account
 
     async def missing(self, action: Any, admin: Any, password: Any) -> str:
         self.asked.append((action.username, password is not None))
@@ -38,6 +39,9 @@ class Sql(MemorySql):
             await asyncio.sleep(3600)
         if self.error:
             raise self.error
+        if self.lies:
+            self.lies -= 1
+            return "user"
         return self.lost
 
 
@@ -186,6 +190,27 @@ async def test_accounts_that_cannot_be_checked_cost_a_start_no_more_than_others(
     assert 1 <= len(reads) <= 2 * FEW
 
 
+async def test_one_response_that_lacks_an_account_is_not_a_loss() -> None:
+    sql = Sql()
+    sql.hangs, sql.lies = False, 1
+    made, start = checks(sql), asyncio.get_running_loop().time()
+    assert await made.missing(account("a"), "p") == ""
+    assert len(sql.asked) == 2 and asyncio.get_running_loop().time() - start >= CONFIRM
+    sql.lies = 2
+    assert await made.missing(account("b"), "p") == "user"
+
+
+async def test_a_loss_is_unproven_while_the_second_query_fails() -> None:
+    sql = Sql()
+    sql.hangs, sql.lost = False, "user"
+    made = checks(sql)
+    look = asyncio.create_task(made.missing(account("a"), "p"))
+    await asyncio.sleep(CONFIRM / 2)
+    sql.error = TransientError("Galera is not ready")
+    with pytest.raises(TransientError, match="Galera"):
+        await look
+
+
 async def test_after_a_loss_all_accounts_are_checked() -> None:
     sql = Sql()
     sql.hangs, sql.lost = False, "user"
@@ -194,7 +219,7 @@ async def test_after_a_loss_all_accounts_are_checked() -> None:
     sql.asked.clear()
     for name in "abcdefgh":
         assert await made.missing(account(name), "p", before=True) == "user"
-    assert len(sql.asked) == 8
+    assert len(sql.asked) == 2 * 8
 
 
 async def test_an_account_that_cannot_be_checked_counts_as_unchecked() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from stackwright.core.openstack.agents import Agent
 from stackwright.smoke.ports import Failed, Login
 from stackwright.smoke.stage import Stage
-from stackwright.smoke.tenant import Boot, Flavor, Leftover, Port, Project, Rule, Server, Tenant
+from stackwright.smoke.tenant import Boot, Flavor, Leftover, Port, Project, Rule, Server, Stack, Tenant
 
 READY = "stackwright-guest: ready after 3.1 s; key from metadata"
 LEASE = "stackwright-guest: eth0 has 192.168.213.5/24, router 192.168.213.1, mtu 1450, by DHCP"
@@ -39,11 +39,18 @@ class World:
     memory: int = 100_000
     starts: int = 1
     resize_is_put_back: bool = False
+    services: frozenset[str] = frozenset()
+    stacks: dict[str, Stack] = field(default_factory=dict)
+    stack_status: str = "CREATE_COMPLETE"
+    text: str = "x" * 24
+    """The output of a stack."""
+    stacks_stay: bool = False
+    """Stacks are not deleted when they should be."""
     during: Callable[[str], None] = lambda what: None
     """Called with the name of each call: a test may raise there."""
 
     def tenant(self) -> Tenant:
-        return Tenant(Computing(self), Networking(self))
+        return Tenant(Computing(self), Networking(self), Orchestration(self))
 
 
 class Clock:
@@ -159,6 +166,30 @@ class Networking:
 
 
 @dataclass
+class Orchestration:
+    """A stack changes when it is looked at."""
+
+    world: World
+
+    def create(self, name: str, template: Mapping[str, Any]) -> str:
+        self.world.during("stack")
+        self.world.stacks[name] = Stack(name, "CREATE_IN_PROGRESS")
+        return name
+
+    def stack(self, id_: str) -> Stack | None:
+        found = self.world.stacks.get(id_)
+        if found and found.status == "CREATE_IN_PROGRESS":
+            done = Stack(id_, self.world.stack_status, "no engine", {"text": self.world.text})
+            self.world.stacks[id_] = done
+        if found and found.status == "DELETE_IN_PROGRESS" and not self.world.stacks_stay:
+            del self.world.stacks[id_]
+        return found
+
+    def delete(self, id_: str) -> None:
+        self.world.stacks[id_] = replace(self.world.stacks[id_], status="DELETE_IN_PROGRESS")
+
+
+@dataclass
 class Projects:
     world: World
 
@@ -175,10 +206,13 @@ class Projects:
     def leftovers(self, project: Project) -> list[Leftover]:
         servers = [Leftover("server", id_, id_) for id_ in self.world.servers]
         flavors = [Leftover("flavor", each, each) for each in self.world.things]
-        return [*servers, *flavors, Leftover("project", project.id, project.name)]
+        stacks = [Leftover("stack", id_, id_) for id_ in self.world.stacks]
+        return [*stacks, *servers, *flavors, Leftover("project", project.id, project.name)]
 
     def delete(self, thing: Leftover) -> None:
-        if thing.kind == "server":
+        if thing.kind == "stack":
+            del self.world.stacks[thing.id]
+        elif thing.kind == "server":
             del self.world.servers[thing.id]
         elif thing.kind == "flavor":
             self.world.things.remove(thing.id)
@@ -225,5 +259,6 @@ def stage(world: World, folder: Path) -> Stage:
     guest = folder / "guest.qcow2"
     guest.touch()
     made = Stage("smoke-1", Projects(world), world.tenant(), Host(world), lambda: guest, folder)
+    made.services = world.services
     made.clock = Clock()
     return made

@@ -36,7 +36,9 @@ def admin(cloud: HttpCloud) -> Any:
 
 
 def projects(cloud: HttpCloud) -> ProjectsApi:
-    access: Any = SimpleNamespace(auth=AUTH, auth_url=f"{cloud.url}/identity/v3", region="RegionOne")
+    access: Any = SimpleNamespace(
+        auth=AUTH, auth_url=f"{cloud.url}/identity/v3", region="RegionOne", services=frozenset()
+    )
     return ProjectsApi(admin(cloud), access, "")
 
 

@@ -21,8 +21,8 @@ from stackwright.adapters.kubernetes.command import Tell
 from stackwright.adapters.kubernetes.discovery import CONFIRM, Discovery
 from stackwright.adapters.kubernetes.errors import Call, error_of
 from stackwright.adapters.kubernetes.login import explained, kubeconfig, logged_in, of_context
-from stackwright.adapters.kubernetes.responses import asked_for, decoded, items_of, plain
-from stackwright.api.fields.naming import GROUP, NAMESPACE, OBJECT, RESOURCE
+from stackwright.adapters.kubernetes.paths import collection_path, object_path
+from stackwright.adapters.kubernetes.responses import asked_for, continues, decoded, items_of, plain
 from stackwright.api.kinds import ACCESS_REVIEW, EVENT
 from stackwright.api.meta import Kind
 from stackwright.core.digest import digest
@@ -38,7 +38,6 @@ PAGE = 500
 DISCOVERY = Kind("", "", "APIGroup", "apis", namespaced=False)
 VERSION = Kind("", "", "Version", "version", namespaced=False)
 MANAGER = "stackwright"
-SHOWN = 63  # characters of an invalid name in an error
 OnCall = Callable[[str, Kind], None]
 
 
@@ -85,7 +84,7 @@ class KubernetesCluster:
 
     async def get(self, kind: Kind, key: Key) -> Object | None:
         call = Call("get", kind, "/".join(key))
-        request = BasicRequest("GET", _object_url(call, *key))
+        request = BasicRequest("GET", object_path(call, *key))
         try:
             return asked_for(call, await self._send(call, request))
         except Conflict:  # 404 of the object itself
@@ -93,7 +92,7 @@ class KubernetesCluster:
 
     async def list(self, kind: Kind, namespace: str = "", labels: Mapping[str, str] | None = None) -> list[Object]:
         call = Call("list", kind, namespace)
-        url = _collection_url(call, namespace)
+        url = collection_path(call, namespace)
         params = {"limit": str(PAGE)}
         if labels:
             params["labelSelector"] = str(Labels(labels))
@@ -101,7 +100,7 @@ class KubernetesCluster:
         while True:
             page = decoded(call, await self._send(call, BasicRequest("GET", url, params=params)))
             found += items_of(call, page)
-            if not (token := (page.get("metadata") or {}).get("continue")):
+            if not (token := continues(call, page)):
                 return found
             params["continue"] = token
 
@@ -111,7 +110,7 @@ class KubernetesCluster:
     async def create(self, kind: Kind, obj: Object, manager: str) -> Object:
         call = Call("create", kind, _name(obj))
         meta = obj["metadata"]
-        url, _, _ = _object_url(call, meta.get("namespace", ""), meta["name"]).rpartition("/")
+        url, _, _ = object_path(call, meta.get("namespace", ""), meta["name"]).rpartition("/")
         body = {"apiVersion": kind.api_version, "kind": kind.kind, **obj}
         params = {"fieldManager": manager, "fieldValidation": "Strict"}
         return plain(await self._send(call, BasicRequest("POST", url, params=params, data=body)))
@@ -133,7 +132,7 @@ class KubernetesCluster:
             "kind": ACCESS_REVIEW.kind,
             "spec": {"resourceAttributes": dict(attributes)},
         }
-        answer = plain(await self._send(call, BasicRequest("POST", _collection_url(call, ""), data=body)))
+        answer = plain(await self._send(call, BasicRequest("POST", collection_path(call, ""), data=body)))
         return (answer.get("status") or {}).get("allowed") is True
 
     async def apply_status(self, kind: Kind, obj: Object, manager: str) -> Object:
@@ -146,7 +145,7 @@ class KubernetesCluster:
         call = Call("patch", kind, "/".join(key))
         params = {"fieldManager": MANAGER, "fieldValidation": "Strict"}
         headers = {"Content-Type": PatchType.MERGE.value}
-        request = BasicRequest("PATCH", _object_url(call, *key), params=params, data=patch, headers=headers)
+        request = BasicRequest("PATCH", object_path(call, *key), params=params, data=patch, headers=headers)
         return plain(await self._send(call, request))
 
     async def delete(self, kind: Kind, key: Key, uid: str = "") -> None:
@@ -154,7 +153,7 @@ class KubernetesCluster:
         how = {"propagationPolicy": "Background"}
         options = {"apiVersion": "v1", "kind": "DeleteOptions", **how, "preconditions": {"uid": uid}} if uid else None
         try:
-            await self._send(call, BasicRequest("DELETE", _object_url(call, *key), params=how, data=options))
+            await self._send(call, BasicRequest("DELETE", object_path(call, *key), params=how, data=options))
         except Conflict:  # it is deleted already, or another one exists
             if uid and await self.get(kind, key) is not None:
                 raise
@@ -170,7 +169,7 @@ class KubernetesCluster:
 
     async def _record(self, event: Object, key: Key) -> None:
         call = Call("create", EVENT, "/".join(key))
-        request = BasicRequest("POST", _collection_url(call, key[0]), params={"fieldManager": MANAGER}, data=event)
+        request = BasicRequest("POST", collection_path(call, key[0]), params={"fieldManager": MANAGER}, data=event)
         try:
             await self._send(call, request)
         except Conflict:
@@ -182,7 +181,7 @@ class KubernetesCluster:
         meta = obj["metadata"]
         body = {"apiVersion": call.kind.api_version, "kind": call.kind.kind, **obj}
         params = {"fieldManager": manager, "force": "true", "fieldValidation": "Strict", **more}
-        url = _object_url(call, meta.get("namespace", ""), meta["name"]) + subresource
+        url = object_path(call, meta.get("namespace", ""), meta["name"]) + subresource
         headers = {"Content-Type": PatchType.APPLY.value}
         return plain(await self._send(call, BasicRequest("PATCH", url, params=params, data=body, headers=headers)))
 
@@ -214,29 +213,6 @@ class KubernetesCluster:
         if response.status_code >= 400:
             raise error_of(call, response.status_code, response.content)
         return bytes(response.content)
-
-
-def _collection_url(call: Call, namespace: str) -> str:
-    """The path of the objects of a kind, in one namespace or in all. An apiVersion may be from a user's manifest."""
-    kind = call.kind
-    if not (RESOURCE.matches(kind.version) and RESOURCE.matches(kind.plural)) or (
-        kind.group and not GROUP.matches(kind.group)
-    ):
-        named = f"{kind.group}/{kind.version}/{kind.plural}"
-        raise TerminalError(f"{call.verb} {kind.kind[:SHOWN]}: {named[:SHOWN]!r} is not a resource of an API")
-    parts = ["apis", kind.group, kind.version] if kind.group else ["api", kind.version]
-    if kind.namespaced and namespace:
-        if not NAMESPACE.matches(namespace):
-            raise TerminalError(f"{call.verb} {kind.kind}: {namespace[:SHOWN]!r} is not the name of a namespace")
-        parts += ["namespaces", namespace]
-    return "/".join([*parts, kind.plural])
-
-
-def _object_url(call: Call, namespace: str, name: str) -> str:
-    """The path of one object. An invalid name is rejected, as it could change the path to that of another resource."""
-    if not OBJECT.matches(name) or (call.kind.namespaced and not namespace):
-        raise TerminalError(f"{call.verb} {call.kind.kind}: {name[:SHOWN]!r} is not the name of an object")
-    return f"{_collection_url(call, namespace)}/{name}"
 
 
 def _name(obj: Object) -> str:

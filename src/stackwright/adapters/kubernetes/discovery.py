@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from stackwright.adapters.kubernetes.errors import Call
+from stackwright.adapters.kubernetes.paths import kind_path
 from stackwright.api.meta import Kind
 from stackwright.core.errors import Conflict, NotServed, TerminalError, TransientError, Unavailable
 
@@ -38,13 +39,13 @@ class Discovery:
 
     def served(self, kind: Kind) -> None:
         """Note a response about objects of the kind."""
-        self._absent.pop(_path(kind), None)
+        self._absent.pop(kind_path(kind), None)
 
     async def verified(self, call: Call, error: NotServed) -> TransientError:
         """The error of a request that got `error`: Unavailable unless the discovery confirms it. Requests for one kind
         at the same time share one proof.
         """
-        path = _path(call.kind)
+        path = kind_path(call.kind)
         if time.monotonic() - self._absent.get(path, -math.inf) < VALID:
             return error
         if path not in self._running:
@@ -55,7 +56,7 @@ class Discovery:
 
     async def _doubt(self, kind: Kind) -> str:
         """Why it is not certain that the kind is not served; empty if it is."""
-        path = _path(kind)
+        path = kind_path(kind)
         try:
             absent = await self._lacks(kind)
             if absent and path not in self._absent and self._confirm:
@@ -73,26 +74,27 @@ class Discovery:
         """Whether a valid discovery does not list the kind. Raises TransientError if it is not valid."""
         if kind.group:
             groups = _listed(await self._ask("apis"), "APIGroupList", "groups")
-            if PRESENT not in {group.get("name") for group in groups}:
+            if PRESENT not in _texts(groups, "name"):
                 raise TransientError("the list of API groups is incomplete")
             versions = [_mappings(group.get("versions")) for group in groups if group.get("name") == kind.group]
-            if kind.version not in {each.get("version") for every in versions for each in every}:
+            if not any(kind.version in _texts(each, "version") for each in versions):
                 return True
-        of_version, _, _ = _path(kind).rpartition("/")
+        of_version, _, _ = kind_path(kind).rpartition("/")
         resources = _listed(await self._ask(of_version), "APIResourceList", "resources")
-        return kind.plural not in {each.get("name") for each in resources}
-
-
-def _path(kind: Kind) -> str:
-    return "/".join(
-        ("apis", kind.group, kind.version, kind.plural) if kind.group else ("api", kind.version, kind.plural)
-    )
+        return kind.plural not in _texts(resources, "name")
 
 
 def _listed(response: Any, kind: str, field: str) -> list[dict[str, Any]]:
     if not isinstance(response, dict) or response.get("kind") != kind:
         raise TransientError(f"the response is no {kind}")
     return _mappings(response.get(field))
+
+
+def _texts(mappings: list[dict[str, Any]], field: str) -> set[str]:
+    found = [each.get(field) for each in mappings]
+    if not all(isinstance(each, str) for each in found):
+        raise TransientError(f"an entry of the response has no {field}")
+    return {str(each) for each in found}
 
 
 def _mappings(value: Any) -> list[dict[str, Any]]:

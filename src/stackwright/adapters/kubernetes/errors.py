@@ -78,7 +78,7 @@ def _status(body: bytes) -> Mapping[str, Any]:
     """The Status of a response; a proxy may have sent any other text."""
     try:
         parsed = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {"message": body[:200].decode(errors="replace").strip()}
     return parsed if isinstance(parsed, dict) else {}
 
@@ -88,8 +88,7 @@ def _absent(call: Call, status: Mapping[str, Any], message: str) -> Exception:
     proxy or an admission webhook may report that something else does not exist. Otherwise NotServed, which the
     discovery must confirm.
     """
-    details = status.get("details")
-    details = details if isinstance(details, dict) else {}
+    details = _details(status)
     namespace, name = call.key
     of, named = details.get("kind"), details.get("name")
     if of == "namespaces" and call.kind.plural != "namespaces" and named == namespace:
@@ -102,8 +101,19 @@ def _absent(call: Call, status: Mapping[str, Any], message: str) -> Exception:
     return NotServed(text, call.kind.group)
 
 
+def _details(status: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a Status, which may come from a proxy in any form."""
+    details = status.get("details")
+    return details if isinstance(details, dict) else {}
+
+
+def _cause_list(status: Mapping[str, Any]) -> list[dict[str, Any]]:
+    causes = _details(status).get("causes")
+    return [cause for cause in causes if isinstance(cause, dict)] if isinstance(causes, list) else []
+
+
 def _forbidden(call: Call, status: Mapping[str, Any], message: str) -> Exception:
-    causes = (status.get("details") or {}).get("causes") or ()
+    causes = _cause_list(status)
     if any(cause.get("reason") == "NamespaceTerminating" for cause in causes):
         return TransientError(f"{call}: its namespace is being deleted")
     found = _RBAC.search(message)
@@ -117,7 +127,7 @@ def _forbidden(call: Call, status: Mapping[str, Any], message: str) -> Exception
 
 def _causes(status: Mapping[str, Any], message: str) -> str:
     """All causes as `field: message`, or the message without causes; sorted, as the API's order varies."""
-    causes = (status.get("details") or {}).get("causes") or ()
+    causes = _cause_list(status)
     lines = [f"{cause['field']}: {cause['message']}" for cause in causes if cause.get("field") and cause.get("message")]
     return "; ".join(sorted({" ".join(_unquoted(line).split()) for line in lines or [message]}))
 

@@ -46,6 +46,15 @@ def asked_for(call: Call, content: bytes) -> Object:
     return found
 
 
+def continues(call: Call, page: Object) -> str:
+    """The token of the next page of a list; empty for the last one."""
+    metadata = page.get("metadata") or {}
+    token = metadata.get("continue") or "" if isinstance(metadata, dict) else None
+    if not isinstance(token, str):
+        raise Unavailable(f"{call}: the response is no list of objects")
+    return token
+
+
 def items_of(call: Call, page: Object) -> list[Object]:
     """The objects of one page of a list. Raises Unavailable for a list of other objects."""
     items = [] if page.get("items", "") is None else page.get("items")  # null for an empty list of some servers

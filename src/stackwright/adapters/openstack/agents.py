@@ -15,15 +15,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from stackwright.adapters.openstack.chassis import CONTROLLER, delete_half_deleted, port_uses
+from stackwright.adapters.openstack.administrator import connect_as, require_credentials
+from stackwright.adapters.openstack.chassis import CONTROLLER, delete_half_deleted, port_uses, refuse_ports
 from stackwright.adapters.openstack.moves import move_networks, move_routers
-from stackwright.adapters.openstack.transport.client import connect, message_of, require_credentials, sdk_errors
+from stackwright.adapters.openstack.transport.client import message_of, sdk_errors
 from stackwright.adapters.openstack.transport.deadline import check_time, late
 from stackwright.adapters.openstack.transport.shapes import answering
 from stackwright.adapters.threads import LibraryFailed, Workers
 from stackwright.core.errors import TransientError
 from stackwright.core.openstack.agents import REPORTS, registered
-from stackwright.core.openstack.clouds import LONGEST
+from stackwright.core.openstack.clouds import CALL_SECONDS
 from stackwright.core.openstack.inventory import CONFIRM
 from stackwright.core.plan import DeleteAgents
 
@@ -39,7 +40,6 @@ ENDED = ("confirmed", "reverted", "error", "failed", "completed", "cancelled", "
 RECEIVED = 64 << 20  # bytes of all responses of a call
 # Those of an agent that are read: the others are most of a list, which is not paged, while a response is bounded.
 FIELDS = ["id", "binary", "host", "alive", "admin_state_up"]
-L3_AGENT, DHCP_AGENT = "neutron-l3-agent", "neutron-dhcp-agent"
 
 
 class CloudAgents:
@@ -62,7 +62,7 @@ class CloudAgents:
 
     async def _call(self, action: DeleteAgents, what: Callable[[], T]) -> T:
         try:
-            return await self._workers.call(action.look.key[0], LONGEST, what, RECEIVED)
+            return await self._workers.call(action.look.key[0], CALL_SECONDS, what, RECEIVED)
         except TimeoutError:
             raise late() from None
 
@@ -102,7 +102,7 @@ def _still_listed(action: DeleteAgents, admin: Mapping[str, str]) -> dict[str, s
 
 
 def _connected(admin: Mapping[str, str]) -> Connection:
-    return connect(admin, admin.get("region_name") or "RegionOne", interface="internal", bounded=True)
+    return connect_as(admin, interface="internal")
 
 
 def compute_uses(cloud: Connection, names: Collection[str]) -> Iterator[Use]:
@@ -137,12 +137,8 @@ def network_uses(cloud: Connection, names: Collection[str]) -> Iterator[Use]:
         for agent in _agents(cloud, name):
             if agent.is_alive:
                 yield name, REPORTS
-            if agent.binary in HOSTED and not _successors(_others(cloud, agent), names):
-                what, hosted, _ = HOSTED[agent.binary]
-                for each in hosted(cloud.network, agent):
-                    yield name, f"{what} {each.name or each.id}, because no other {agent.binary} is up"
-            if agent.binary == CONTROLLER:
-                yield from ((name, what) for what in port_uses(cloud.network, str(agent.host)))
+            if agent.binary in HOSTED:
+                yield from ((name, use) for use in HOSTED[agent.binary].uses(cloud.network, agent, names))
 
 
 def vacate_network_agent(cloud: Connection, name: str, leaving: Collection[str] = ()) -> bool:
@@ -150,8 +146,8 @@ def vacate_network_agent(cloud: Connection, name: str, leaving: Collection[str] 
     found = _agents(cloud, name)
     for agent in found:
         _vacate(cloud, agent, leaving)
-    if not found and name.startswith(f"{CONTROLLER}@"):  # perhaps an earlier deletion was interrupted
-        delete_half_deleted(cloud.network)
+    if not found:  # perhaps an earlier deletion was interrupted
+        _clean(cloud, name)
     return bool(found)
 
 
@@ -161,8 +157,7 @@ def forget_network_agent(cloud: Connection, name: str, leaving: Collection[str] 
     for agent in found:
         _vacate(cloud, agent, leaving)
         cloud.network.delete_agent(agent)
-    if name.startswith(f"{CONTROLLER}@"):
-        delete_half_deleted(cloud.network)
+    _clean(cloud, name)
     return bool(found)
 
 
@@ -171,11 +166,13 @@ def _vacate(cloud: Connection, agent: Any, leaving: Collection[str]) -> None:
     if agent.is_alive:
         raise TransientError("it reports again")
     if agent.binary in HOSTED:
-        _, _, move = HOSTED[agent.binary]
-        others = _others(cloud, agent)
-        move(cloud.network, agent, others, _successors(others, leaving))
-    if agent.binary == CONTROLLER and (used := next(port_uses(cloud.network, str(agent.host)), "")):
-        raise TransientError(used)
+        HOSTED[agent.binary].vacate(cloud.network, agent, leaving)
+
+
+def _clean(cloud: Connection, name: str) -> None:
+    binary, _, _ = name.partition("@")
+    if binary in HOSTED:
+        HOSTED[binary].clean(cloud.network)
 
 
 def _agents(cloud: Connection, name: str) -> list[Any]:
@@ -188,8 +185,8 @@ def _only(name: str, listed: Iterable[Any]) -> list[Any]:
     return [each for each in listed if registered(str(each.binary), str(each.host)) == name]
 
 
-def _others(cloud: Connection, agent: Any) -> list[Any]:
-    listed = cloud.network.agents(binary=agent.binary, fields=FIELDS)
+def _others(network: Any, agent: Any) -> list[Any]:
+    listed = network.agents(binary=agent.binary, fields=FIELDS)
     return [each for each in listed if each.binary == agent.binary and each.id != agent.id]
 
 
@@ -199,12 +196,44 @@ def _successors(agents: list[Any], leaving: Collection[str]) -> list[Any]:
     return [each for each in stay if each.is_alive and each.is_admin_state_up]
 
 
-Move = Callable[[Any, Any, list[Any], list[Any]], None]
-HOSTED: Mapping[str, tuple[str, Callable[[Any, Any], Iterable[Any]], Move]] = {
-    L3_AGENT: ("router", lambda network, agent: network.agent_hosted_routers(agent), move_routers),
-    DHCP_AGENT: ("network", lambda network, agent: network.dhcp_agent_hosting_networks(agent), move_networks),
+@dataclass(frozen=True)
+class Hosted:
+    """What the agents of a program host. The functions get Neutron's API, an agent, and the names of leaving agents.
+
+    uses    what keeps the agent
+    vacate  moves what it hosts; raises TransientError if that is not possible
+    clean   deletes what interrupted deletions of such agents left
+    """
+
+    uses: Callable[[Any, Any, Collection[str]], Iterable[str]]
+    vacate: Callable[[Any, Any, Collection[str]], None]
+    clean: Callable[[Any], None] = lambda network: None
+
+
+def _movable(
+    what: str, hosted: Callable[[Any, Any], Iterable[Any]], move: Callable[[Any, Any, list[Any], list[Any]], None]
+) -> Hosted:
+    """Resources that keep their agent only if no other agent can take them over."""
+
+    def uses(network: Any, agent: Any, leaving: Collection[str]) -> Iterator[str]:
+        if not _successors(_others(network, agent), leaving):
+            for each in hosted(network, agent):
+                yield f"{what} {each.name or each.id}, because no other {agent.binary} is up"
+
+    def vacate(network: Any, agent: Any, leaving: Collection[str]) -> None:
+        others = _others(network, agent)
+        move(network, agent, others, _successors(others, leaving))
+
+    return Hosted(uses, vacate)
+
+
+HOSTED: Mapping[str, Hosted] = {  # by program
+    "neutron-l3-agent": _movable("router", lambda network, agent: network.agent_hosted_routers(agent), move_routers),
+    "neutron-dhcp-agent": _movable(
+        "network", lambda network, agent: network.dhcp_agent_hosting_networks(agent), move_networks
+    ),
+    CONTROLLER: Hosted(port_uses, refuse_ports, delete_half_deleted),
 }
-"""Program → what its agents host, how that is listed, and how it is moved to others."""
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,14 @@ import tempfile
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from stackwright.adapters.openstack.administrator import connect_as, require_credentials
 from stackwright.adapters.openstack.agents import APIS
-from stackwright.adapters.openstack.transport.client import PAGE, connect, message_of, require_credentials, sdk_errors
+from stackwright.adapters.openstack.transport.client import PAGE, message_of, sdk_errors
 from stackwright.adapters.openstack.transport.shapes import answering
 from stackwright.adapters.threads import LibraryFailed, Workers
 from stackwright.core.errors import TransientError
 from stackwright.core.openstack.access import Access
-from stackwright.core.openstack.clouds import LONGEST
+from stackwright.core.openstack.clouds import CALL_SECONDS
 from stackwright.core.plan import Inventory
 
 if TYPE_CHECKING:
@@ -36,13 +37,12 @@ class CloudContents:
     async def held(self, action: Inventory, admin: Mapping[str, str]) -> dict[str, list[str]]:
         require_credentials(admin, action.admin_secret)
         try:
-            return await self._workers.call(action.key[0], LONGEST, lambda: self._held(action, admin), RECEIVED)
+            return await self._workers.call(action.key[0], CALL_SECONDS, lambda: self._held(action, admin), RECEIVED)
         except TimeoutError:
-            raise _waiting(action, f"it takes longer than {LONGEST:.0f} s") from None
+            raise _waiting(action, f"it takes longer than {CALL_SECONDS:.0f} s") from None
 
     def _held(self, action: Inventory, admin: Mapping[str, str]) -> dict[str, list[str]]:
-        region = admin.get("region_name") or "RegionOne"
-        cloud = connect(admin, region, ca_file=self._ca_file, interface=self._interface, bounded=True)
+        cloud = connect_as(admin, ca_file=self._ca_file, interface=self._interface)
         try:
             with answering():
                 return gathered(action.holders, LISTS[action.service](cloud, action.holders))

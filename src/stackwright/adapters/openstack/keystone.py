@@ -8,29 +8,28 @@ is set only when a log-in with it fails: setting it again would end the tokens o
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from stackwright.adapters.openstack.transport.client import (
-    bound,
-    connect,
-    message_of,
-    require_credentials,
-    sdk_errors,
-    status_of,
-)
+from stackwright.adapters.openstack import trustees
+from stackwright.adapters.openstack.administrator import connect_as, require_credentials
+from stackwright.adapters.openstack.transport.client import bound, message_of, sdk_errors, status_of
 from stackwright.adapters.openstack.transport.shapes import answering
 from stackwright.adapters.threads import LibraryFailed, Workers
 from stackwright.core.digest import digest
 from stackwright.core.errors import TerminalError, TransientError
-from stackwright.core.openstack.clouds import LONGEST
+from stackwright.core.openstack.clouds import CALL_SECONDS
 from stackwright.core.plan import CatalogEntry
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
 
 T = TypeVar("T")
+CONFIRM = 2.0  # seconds between two refused log-ins of a service, which prove that its password must be set
 RECEIVED = 16 << 20  # bytes of all responses of a call
 PROJECT = "service"
 DOMAIN_ID = "default"  # the domain `Default` that Keystone's bootstrap creates
@@ -53,12 +52,12 @@ class KeystoneIdentity:
         return await self._asked(action, admin, lambda: self._check(action, admin, password))
 
     async def _asked(self, action: CatalogEntry, admin: Mapping[str, str], what: Callable[[], T]) -> T:
-        """Call `what` in a thread. All its requests, and the wait for a thread, have LONGEST together."""
+        """Call `what` in a thread. All its requests, and the wait for a thread, have CALL_SECONDS together."""
         try:
-            return await self._workers.call(action.secret[0], LONGEST, what, RECEIVED)
+            return await self._workers.call(action.secret[0], CALL_SECONDS, what, RECEIVED)
         except TimeoutError:
             raise TransientError(
-                f"Keystone at {admin['auth_url']} takes longer than {LONGEST:.0f} s to answer"
+                f"Keystone at {admin['auth_url']} takes longer than {CALL_SECONDS:.0f} s to answer"
             ) from None
 
     def _check(self, action: CatalogEntry, admin: Mapping[str, str], password: str | None) -> str:
@@ -88,8 +87,7 @@ class KeystoneIdentity:
         key = _credentials(admin)
         with self._lock:
             if key not in self._connections:
-                region = admin.get("region_name") or "RegionOne"
-                self._connections[key] = connect(admin, region, identity_url=admin["auth_url"], bounded=True)
+                self._connections[key] = connect_as(admin, identity_url=admin["auth_url"])
             return self._connections[key]
 
 
@@ -102,21 +100,8 @@ def _ensure_user(identity: Any, spec: Mapping[str, Any], auth_url: str, password
     project = next(identity.projects(name=PROJECT, domain_id=DOMAIN_ID), None)
     if project is None:
         project = identity.create_project(name=PROJECT, domain_id=DOMAIN_ID, description="Services of the cloud")
-    name = spec["username"]
-    user = next(identity.users(name=name, domain_id=DOMAIN_ID), None)
-    # Without this option, a client that knows the name could lock the service out by failed logins.
-    options = {"ignore_lockout_failure_attempts": True}
-    if user is None:
-        user = identity.create_user(
-            name=name,
-            domain_id=DOMAIN_ID,
-            password=password,
-            default_project_id=project.id,
-            is_enabled=True,
-            options=options,
-        )
-    elif not user.is_enabled or not _password_works(auth_url, user.id, password):
-        identity.update_user(user, password=password, is_enabled=True, options=options)
+    account = _Account(identity, auth_url, password)
+    user = account(spec["username"], DOMAIN_ID, default_project_id=project.id)
     known = {role.name: role for role in identity.roles()}
     wanted = [known.get(role) or identity.create_role(name=role) for role in spec["roles"]]
     for role in wanted:
@@ -125,9 +110,37 @@ def _ensure_user(identity: Any, spec: Mapping[str, Any], auth_url: str, password
     for each in list(identity.role_assignments(user_id=user.id, scope_project_id=project.id)):
         if each.role["id"] not in ids and "OS-INHERIT:inherited_to" not in each.scope:
             identity.unassign_project_role_from_user(project.id, user.id, each.role["id"])
+    trustees.ensure(identity, spec, account)
+
+
+@dataclass(frozen=True, repr=False)
+class _Account:
+    """Creates or corrects a user with this password. `more` are fields of a created one."""
+
+    identity: Any
+    auth_url: str
+    password: str
+
+    def __call__(self, name: str, domain_id: str, **more: str) -> Any:
+        # Without this option, a client that knows the name could lock the service out by failed logins.
+        fields = {"password": self.password, "options": {"ignore_lockout_failure_attempts": True}, "is_enabled": True}
+        user = next(self.identity.users(name=name, domain_id=domain_id), None)
+        if user is None:
+            return self.identity.create_user(name=name, domain_id=domain_id, **fields, **more)
+        if not user.is_enabled or not _password_works(self.auth_url, user.id, self.password):
+            self.identity.update_user(user, **fields)
+        return user
 
 
 def _password_works(auth_url: str, user_id: str, password: str) -> bool:
+    """Whether one of two log-ins succeeds: a new password ends the tokens of a running service."""
+    if _logs_in(auth_url, user_id, password):
+        return True
+    time.sleep(CONFIRM)
+    return _logs_in(auth_url, user_id, password)
+
+
+def _logs_in(auth_url: str, user_id: str, password: str) -> bool:
     """Whether an unscoped log-in succeeds, which needs no role."""
     from keystoneauth1.exceptions import Unauthorized
     from keystoneauth1.identity.v3 import Password
@@ -155,12 +168,14 @@ def _ensure_catalog(identity: Any, spec: Mapping[str, Any]) -> None:
     if wanted.keys() - current.keys() and identity.find_region(region) is None:
         identity.create_region(id=region)
     for interface, url in wanted.items():
-        if interface not in current:
+        if not (same := current.pop(interface, [])):
             identity.create_endpoint(service_id=service.id, interface=interface, region_id=region, url=url)
-        elif current[interface].url != url:
-            identity.update_endpoint(current[interface], url=url)
-    for interface in current.keys() - wanted.keys():
-        identity.delete_endpoint(current[interface])
+        elif same[0].url != url:
+            identity.update_endpoint(same[0], url=url)
+        for each in same[1:]:  # Keystone accepts several of one interface
+            identity.delete_endpoint(each)
+    for each in chain.from_iterable(current.values()):
+        identity.delete_endpoint(each)
 
 
 def _missing(identity: Any, spec: Mapping[str, Any], auth_url: str, password: str | None) -> str:
@@ -182,8 +197,10 @@ def _missing(identity: Any, spec: Mapping[str, Any], auth_url: str, password: st
     if service is None:
         return f"service {spec['serviceName']}"
     current = _endpoints(identity, service, _region(spec))
-    gone = [face for face, url in _urls(spec).items() if face not in current or current[face].url != url]
-    return f"endpoint {', '.join(gone)} of service {spec['serviceName']}" if gone else ""
+    gone = [face for face, url in _urls(spec).items() if [each.url for each in current.get(face, ())] != [url]]
+    if gone:
+        return f"endpoint {', '.join(gone)} of service {spec['serviceName']}"
+    return trustees.missing(identity, spec, lambda user: _password_works(auth_url, user, password))
 
 
 def _region(spec: Mapping[str, Any]) -> str:
@@ -195,18 +212,23 @@ def _urls(spec: Mapping[str, Any]) -> dict[str, str]:
     return {interface: url for interface, url in spec["endpoints"].items() if url}
 
 
-def _endpoints(identity: Any, service: Any, region: str) -> dict[str, Any]:
-    """Interface → endpoint of a service in a region."""
-    return {each.interface: each for each in identity.endpoints(service_id=service.id) if each.region_id == region}
+def _endpoints(identity: Any, service: Any, region: str) -> dict[str, list[Any]]:
+    """Interface → endpoints of a service in a region."""
+    found: dict[str, list[Any]] = {}
+    for each in identity.endpoints(service_id=service.id):
+        if each.region_id == region:
+            found.setdefault(each.interface, []).append(each)
+    return found
 
 
 def _remove(identity: Any, spec: Mapping[str, Any]) -> None:
-    """Delete the user and the service; Keystone deletes its endpoints with it. Project and roles are shared."""
+    """Delete users and service; Keystone deletes its endpoints with it. Project, roles and domain are kept."""
     service = _service(identity, spec)
     if service is not None:
         identity.delete_service(service)
     for user in identity.users(name=spec["username"], domain_id=DOMAIN_ID):
         identity.delete_user(user)
+    trustees.remove(identity, spec)
 
 
 def _service(identity: Any, spec: Mapping[str, Any]) -> Any | None:
@@ -214,13 +236,12 @@ def _service(identity: Any, spec: Mapping[str, Any]) -> Any | None:
 
     A list without Keystone's own service, which its bootstrap creates, is wrong: it would lead to a second service.
     """
-    every = list(identity.services())
-    wanted = spec["serviceType"], spec["serviceName"]
-    if found := next((each for each in every if (each.type, each.name) == wanted), None):
+    wanted = {"type": spec["serviceType"], "name": spec["serviceName"]}
+    if found := next(identity.services(**wanted), None):
         return found
-    if not any(each.type == "identity" for each in every):
+    if next(identity.services(type="identity"), None) is None:
         raise TransientError("Keystone lists no service of the type identity, so the list is not complete")
-    return next(identity.services(type=wanted[0], name=wanted[1]), None)  # Keystone may limit the length of a list
+    return next(identity.services(**wanted), None)
 
 
 def error_of(action: CatalogEntry, auth_url: str, error: Exception) -> Exception:

@@ -13,6 +13,7 @@ from pydantic import Field, StringConstraints
 from stackwright.api.fields.lines import Line, OptionName, Short, Url
 from stackwright.api.fields.naming import FIXED_RULE, Account, Format, InstanceName, ObjectName
 from stackwright.api.meta import OURS, CamelModel, Column, Kind, Resource, Status
+from stackwright.api.rules import Change, at
 
 _READY = Column("Ready", '.status.conditions[?(@.type=="Ready")].status')
 _MESSAGE = Column("Message", '.status.conditions[?(@.type=="Ready")].message')
@@ -29,6 +30,9 @@ DatabaseUser = Annotated[str, Account(("root", "mysql", "public", "mariadb-sys")
 BrokerUser = Annotated[str, Account(("admin", "guest"))]
 ServiceUser = Annotated[str, Account(("admin",))]
 ServiceName = Annotated[str, Account(("keystone",))]
+# The domain of the administrator, and the roles that Keystone's bootstrap and all other services use.
+DomainName = Annotated[str, Account(("default",))]
+RoleName = Annotated[str, Account(("admin", "manager", "member", "reader", "service"), fixed=False)]
 VhostName = Annotated[str, Account()]
 # Users of Ceph's daemons and tools, and those that Rook creates.
 CephUser = Annotated[
@@ -137,6 +141,13 @@ class KeystoneEndpoints(CamelModel):
     admin: Url | None = Field(None, description="URL for administrators; rarely needed.")
 
 
+class KeystoneTrustee(CamelModel):
+    domain: DomainName = Field(description="Domain to create; it stays, with its users, when this object is deleted.")
+    username: ServiceUser = Field(
+        description="User to create in this domain, with the role admin there and the password of the service user."
+    )
+
+
 class KeystoneServiceSpec(CamelModel):
     instance: InstanceName = Field(
         "keystone", description="Name of the Keystone object in this namespace.", json_schema_extra=FIXED
@@ -155,18 +166,34 @@ class KeystoneServiceSpec(CamelModel):
         max_length=32,
         description="Roles of the service user.",
     )
+    additional_roles: list[RoleName] = Field(
+        default_factory=list, max_length=32, description="Roles to create for users of the service; they are kept."
+    )
+    trustee: KeystoneTrustee | None = Field(
+        None, description="The domain of users that the service itself creates, and its administrator."
+    )
     sections: list[OptionName] = Field(
         default_factory=list,
         max_length=64,
         description="Sections of auth.conf for authentication at other services.",
     )
     secret_name: ObjectName = Field(
-        description="Secret to write: username, password, auth_url, keystone_authtoken.conf, auth.conf."
+        description="Secret to write: username, password, auth_url, keystone_authtoken.conf, auth.conf; with a trustee "
+        "also trustee.conf."
     )
+
+
+TRUSTEE_STAYS = Change(
+    "spec.trustee",
+    "cannot be removed, because its user would be left behind; create another object",
+    "!has(oldSelf.spec.trustee) || has(self.spec.trustee)",
+    lambda old, new: at(old, "spec.trustee") is not None and at(new, "spec.trustee") is None,
+)
 
 
 class KeystoneService(Resource):
     DESCRIPTION = "A service, its endpoints and its user in Keystone, and the Secret with the credentials."
+    CHANGES: ClassVar[tuple[Change, ...]] = (TRUSTEE_STAYS,)
     KIND: ClassVar[Kind] = Kind(
         OURS, "v1alpha1", "KeystoneService", "keystoneservices", short=("kss",),
         columns=(Column("Service", ".spec.serviceName"), Column("Type", ".spec.serviceType"), _READY, _MESSAGE, _AGE),

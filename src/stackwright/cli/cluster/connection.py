@@ -135,7 +135,7 @@ async def the_cloud(
 ) -> Object | None:
     """The cloud of that name, with its kind, or the first by name; an OpenStackDeployment if no kinds are given.
 
-    Raises CliError if only clouds of other names exist.
+    Raises CliError if only clouds of other names exist, or one of each kind has the name.
     """
     from stackwright.cloud.deployment import OpenStackDeployment
 
@@ -144,12 +144,15 @@ async def the_cloud(
     names = sorted(cloud["metadata"]["name"] for cloud in clouds)
     if name is None:
         return min(clouds, key=lambda cloud: str(cloud["metadata"]["name"]), default=None)
-    found = next((cloud for cloud in clouds if cloud["metadata"]["name"] == name), None)
-    if found is None and names:
+    named = [cloud for cloud in clouds if cloud["metadata"]["name"] == name]
+    if len(named) > 1:
+        both = " and ".join(f"{cloud['kind']} {namespace}/{name}" for cloud in named)
+        raise CliError(f"There are {both}, of which one can be the cloud; delete the other one with kubectl")
+    if names and not named:
         raise CliError(
             f"There is no {' or '.join(each.kind for each in asked)} {namespace}/{name}; there is {', '.join(names)}"
         )
-    return found
+    return named[0] if named else None
 
 
 def shown(key: Key) -> str:

@@ -153,8 +153,9 @@ def _local_state() -> dict[str, Any] | None:
 async def _answer(cluster: KubernetesCluster, question: Question, *, live: bool) -> Answer:
     from stackwright.api.kinds import DEPLOYMENT, POD
     from stackwright.cli.cluster.failures import CliError
-    from stackwright.cli.ui.public import read_live
-    from stackwright.cli.ui.resource_tree import World, read, trees, workload
+    from stackwright.cli.state.objects import World, read
+    from stackwright.cli.state.public import read_live
+    from stackwright.cli.ui.resource_tree import trees, workload
 
     world, told, pods, deployments = await asyncio.gather(
         read(cluster, question.namespace, time.time()),

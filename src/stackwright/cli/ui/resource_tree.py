@@ -1,53 +1,25 @@
-"""Reads the objects of clouds for `status` and `wait` in parallel, and joins them into trees from cloud to pod."""
+"""The objects of clouds joined into trees from cloud to pod, for `status` and `wait`. Pure, except `described`."""
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from stackwright.api.kinds import JOB, POD, WORKLOADS
-from stackwright.api.meta import Kind
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cli.output import ago
+from stackwright.cli.state.objects import World, owners
 from stackwright.cli.ui.tree import BLOCKED, BUSY, READY, UNKNOWN, Node, Subject
 from stackwright.cloud.registry import CLOUD_KINDS, CONTRACT_KINDS, SERVICE_KINDS
 from stackwright.core.conditions import find, is_blocked
 from stackwright.core.kubernetes.workload_health import is_stuck, pod_problem, pods_of, workload_cause, workload_ready
 from stackwright.core.objects import is_deleting, key_of, label
 from stackwright.core.plan import Object
-from stackwright.core.ports import Reader
 from stackwright.services.registry import SERVICES
 
 INSTANCE = "app.kubernetes.io/instance"
-KINDS = (
-    *(resource.KIND for resource in (*CLOUD_KINDS, *SERVICE_KINDS, *CONTRACT_KINDS)),
-    HelmBundle.KIND,
-    *WORKLOADS,
-    JOB,
-    POD,
-)
-
-
-@dataclass(frozen=True)
-class World:
-    now: float
-    objects: Mapping[Kind, list[Object]] = field(default_factory=dict)
-
-    def of(self, *kinds: Kind) -> list[Object]:
-        return [obj for kind in kinds for obj in self.objects.get(kind, ())]
-
-    def owned(self, owner: Object, *kinds: Kind) -> list[Object]:
-        uid = owner["metadata"].get("uid")
-        return [obj for obj in self.of(*kinds) if any(ref["uid"] == uid for ref in _owners(obj))]
-
-
-async def read(reader: Reader, namespace: str, now: float) -> World:
-    lists = await asyncio.gather(*(reader.list(kind, namespace) for kind in KINDS))
-    return World(now, dict(zip(KINDS, lists, strict=True)))
 
 
 def trees(world: World, name: str | None = None) -> list[Node]:
@@ -57,8 +29,8 @@ def trees(world: World, name: str | None = None) -> list[Node]:
     found = [cloud(world, each) for each in clouds]
     if name is None:
         services = [resource.KIND for resource in SERVICE_KINDS]
-        found += [service(world, each) for each in world.of(*services) if not _owners(each)]
-        found += [bundle(world, each) for each in world.of(HelmBundle.KIND) if not _owners(each)]
+        found += [service(world, each) for each in world.of(*services) if not owners(each)]
+        found += [bundle(world, each) for each in world.of(HelmBundle.KIND) if not owners(each)]
     return found
 
 
@@ -194,7 +166,3 @@ def _since(world: World, stamp: str | None) -> str:
     if not stamp:
         return ""
     return ago(world.now - datetime.fromisoformat(stamp).timestamp())
-
-
-def _owners(obj: Object) -> list[Any]:
-    return list(obj["metadata"].get("ownerReferences") or ())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from stackwright.cli.ui.resource_tree import World, node
+from stackwright.cli.state.objects import World
+from stackwright.cli.ui.resource_tree import node
 from stackwright.cli.ui.tree import READY, Node
 from stackwright.controllers.infra.clusterapi import NAME, cluster_name
 from stackwright.core.objects import belongs, label

@@ -50,7 +50,7 @@ def smoke(
     killed run. The exit code is 0 if all checks passed.
 
     The checks: login, image, flavors, network, boot, dhcp, metadata, ping, ssh, security-groups, console, reboot,
-    resize.
+    resize, and with the service orchestration stack.
 
     For example:
 
@@ -67,8 +67,9 @@ def smoke(
     from stackwright.smoke.checks import chosen
     from stackwright.smoke.ports import Failed
 
+    named = [name.strip() for name in checks.split(",") if name.strip()]
     try:
-        wanted = chosen(name.strip() for name in checks.split(",") if name.strip())
+        wanted = chosen(named)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--checks") from error
 
@@ -82,6 +83,9 @@ def smoke(
             stage = _stage(access, folder)
         except Failed as error:
             fail(str(error))
+        for each in wanted:
+            if each.name in named and each.service and each.service not in stage.services:
+                fail(f"--checks {each.name}: the cloud has no service {each.service}")
         results = _run(stage, wanted, output, keep=keep)
     _tell(results, output, junit)
 
@@ -151,6 +155,7 @@ def _stage(access: Access, folder: Path) -> Stage:
         host=host,
         guest=_guest,
         folder=folder,
+        services=access.services,
     )
 
 

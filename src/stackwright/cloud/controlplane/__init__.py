@@ -32,6 +32,7 @@ from stackwright.cloud.controlplane.infrastructure import GaleraTemplates, Memca
 from stackwright.cloud.controlplane.pods import Bus, BusReference
 from stackwright.cloud.controlplane.services import (
     GlanceTemplate,
+    HeatTemplate,
     HorizonTemplate,
     KeystoneTemplate,
     NeutronTemplate,
@@ -83,6 +84,14 @@ class NeutronSection(Api):
 class NovaSection(Api):
     template: NovaTemplate = Field(default_factory=lambda: NovaTemplate(), description="The service.")
     cell_override: Unsupported = unsupported("Routes of cells.")
+
+
+class HeatSection(Api):
+    enabled: bool = Field(False, description="Whether the orchestration service is deployed.")
+    template: HeatTemplate = Field(default_factory=lambda: HeatTemplate(), description="The service.")
+    cnf_api_override: ApiOverride | None = Field(
+        None, alias="cnfAPIOverride", description="Route of its second API: not supported, empty only."
+    )
 
 
 class HorizonSection(Api):
@@ -140,6 +149,7 @@ class OpenStackControlPlaneSpec(CamelModel):
     placement: PlacementSection | None = Field(None, description="The placement service.")
     neutron: NeutronSection | None = Field(None, description="The networking service.")
     nova: NovaSection | None = Field(None, description="The compute service.")
+    heat: HeatSection | None = Field(None, description="The orchestration service.")
     horizon: HorizonSection | None = Field(None, description="The dashboard.")
     galera: GaleraSection | None = Field(None, description="The database.")
     rabbitmq: RabbitSection | None = Field(None, description="The message buses.")
@@ -157,7 +167,6 @@ class OpenStackControlPlaneSpec(CamelModel):
     cinder: Absent | None = absent("Block storage.")
     designate: OffAnyway | None = absent("DNS service.")
     dns: Absent | None = absent("dnsmasq for hosts outside Kubernetes.")
-    heat: OffAnyway | None = absent("Orchestration.")
     ironic: OffAnyway | None = absent("Bare metal service.")
     manila: OffAnyway | None = absent("Shared file systems.")
     octavia: OffAnyway | None = absent("Load balancer service.")

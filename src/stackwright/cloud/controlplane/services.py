@@ -26,6 +26,7 @@ from stackwright.cloud.controlplane.pods import (
     Configured,
     Database,
     Ini,
+    Pods,
     Template,
     replicas_field,
 )
@@ -103,6 +104,23 @@ class NeutronTemplate(Configured):
 class HorizonTemplate(Template):
     replicas: int = replicas_field()
     custom_service_config: UnsupportedText = unsupported("Settings in Python syntax.")
+
+
+class HeatProgram(Pods):
+    replicas: int = replicas_field()
+    custom_service_config: UnsupportedText = unsupported(
+        "Options of one program; those of heat.template are for all programs."
+    )
+
+
+class HeatTemplate(Configured):
+    heat_api: HeatProgram = Field(default_factory=lambda: HeatProgram(), alias="heatAPI", description="The API.")
+    heat_cfn_api: HeatProgram = Field(
+        default_factory=lambda: HeatProgram(), alias="heatCfnAPI", description="The API in the form of CloudFormation."
+    )
+    heat_engine: HeatProgram = Field(default_factory=lambda: HeatProgram(), description="The engines.")
+    messaging_bus: BusReference | None = Field(None, description="The message bus.")
+    rabbit_mq_cluster_name: Bus = Field("rabbitmq", description="The message bus.")
 
 
 # --- compute: one set of programs for both cells

@@ -68,9 +68,9 @@ def bastion(seen: Observed, owner: Owner, status: Mapping[str, Any]) -> Outcome:
 def as_machine(seen: Observed) -> dict[str, Any]:
     """The bastion's spec as a machine; the cluster's policies for lost resources apply to it too."""
     machine = dict((seen.spec.get("bastion") or {}).get("spec") or {})
-    policies = ("recreatePolicy", "Never"), ("credentialsLostPolicy", "Wait")
-    said = {name: seen.spec[name] for name, default in policies if seen.spec.get(name) not in (None, default)}
-    return {**machine, **said}
+    policies = {"recreatePolicy": "Never", "credentialsLostPolicy": "Wait"}
+    said = {name: seen.spec[name] for name, default in policies.items() if seen.spec.get(name) not in (None, default)}
+    return {**policies, **machine, **said}
 
 
 def removed(seen: Observed, server: Object) -> tuple[Action, ...]:

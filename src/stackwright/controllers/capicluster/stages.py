@@ -105,5 +105,8 @@ def domains(seen: Observed) -> list[dict[str, Any]]:
     """Availability zones, and whether the control plane uses each: all, unless the spec names some or Nova chooses."""
     chosen = seen.spec.get("controlPlaneAvailabilityZones") or ()
     omitted = bool(seen.spec.get("controlPlaneOmitAvailabilityZone"))
-    zones = seen.found.zones if seen.found else ()
+    # Each OpenStack has a zone, so an empty list is wrong. New machines would get no zone.
+    zones = (seen.found.zones if seen.found else ()) or [
+        zone["name"] for zone in seen.status.get("failureDomains") or ()
+    ]
     return [{"name": zone, "controlPlane": not omitted and (not chosen or zone in chosen)} for zone in zones]

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from stackwright.api.errors import bounded
+from stackwright.api.errors import path_text
+from stackwright.api.rules import sets
 from stackwright.cloud.deployment import OpenStackDeployment, OpenStackDeploymentSpec
 from stackwright.controllers.cloud.level import Level, Rank
 from stackwright.controllers.cloud.objects import service_object
 from stackwright.controllers.cloud.overrides import overrides
 from stackwright.controllers.cloud.selection import Wanted, wanted_services
-from stackwright.core.helm.chart_schema import Schema, value_errors
+from stackwright.core.helm.chart_schema import Schemas, of_nodes, values_errors
 from stackwright.core.helm.sensitive import cut
 from stackwright.core.plan import Object
 from stackwright.services.context import Context
@@ -23,7 +24,8 @@ from stackwright.services.declaration import Chart, Service
 from stackwright.services.registry import BY_SERVICE
 from stackwright.services.values import BUILT, OverrideError, context_of, merged_values
 
-Schemas = Mapping[str, Schema]
+ENDPOINT = ("hosts", "namespace", "port")
+FIXED = "cannot be overridden, because other services, contracts and network policies use the value of the operator"
 # Any cloud is suitable, because the values do not depend on it.
 _CLOUD: Object = {
     "apiVersion": OpenStackDeployment.KIND.api_version,
@@ -48,19 +50,27 @@ def chart_errors(spec: OpenStackDeploymentSpec, schemas: Schemas) -> list[str]:
     return errors or [error for declared, context in contexts for error in _misfits(declared, context)]
 
 
-def values_errors(schemas: Schemas, chart: str, values: Mapping[str, Any], where: str) -> list[str]:
-    """Errors of values that a chart would reject; `where` is their path. Unknown charts are not checked."""
-    schema = schemas.get(chart, {})
-    nodes = ((f"{where}.overrides.{name}.labels.{label}", body) for name, label, body in _of_nodes(values))
-    return bounded(error for path, body in ((where, values), *nodes) for error in value_errors(schema, body, path))
-
-
 def _level_errors(declared: Service, schemas: Schemas, chart: str, values: Mapping[str, Any], where: str) -> list[str]:
     try:
         cut(values, declared.conf_files.get(chart))
     except ValueError as error:  # the message begins with the path of the value
         return [f"{where}.{error}"]
-    return values_errors(schemas, chart, values, where)
+    return [*values_errors(schemas, chart, values, where), *_fixed_errors(declared, chart, values, where)]
+
+
+def _fixed_errors(declared: Service, chart: str, values: Mapping[str, Any], where: str) -> Iterator[str]:
+    """Errors for values that charts take, but that other services, contracts and network policies assume."""
+    entries = values.get("endpoints", {})
+    if entries is None:  # a null removes all fields
+        yield f"{where}.endpoints: {FIXED}"
+    for name, entry in entries.items() if isinstance(entries, Mapping) else ():
+        if entry is None:
+            yield f"{path_text(('endpoints', name), where)}: {FIXED}"
+        for field in ENDPOINT:
+            if sets(entry, field):
+                yield f"{path_text(('endpoints', name, field), where)}: {FIXED}"
+    if any(each.name == chart and each.own_name for each in declared.charts) and sets(values, "name"):
+        yield f"{where}.name: {FIXED}"
 
 
 def _bodies(level: Level, declared: Service, chart: str, values: Any) -> Iterator[tuple[str, Any]]:
@@ -69,21 +79,8 @@ def _bodies(level: Level, declared: Service, chart: str, values: Any) -> Iterato
     if level.rank is not Rank.NODES:
         yield path, values
         return
-    for daemonset, _, body in _of_nodes(values):
+    for daemonset, _, body in of_nodes(values):
         yield f"{path}.{daemonset}.values", body
-
-
-def _of_nodes(values: Any) -> Iterator[tuple[str, str, Any]]:
-    """(DaemonSet, label, values) of values for single nodes, which a chart merges after Helm has checked the schema."""
-    for daemonset, component in _mapping(_mapping(values).get("overrides")).items():
-        for label, body in _mapping(_mapping(component).get("labels")).items():
-            if isinstance(body, Mapping):
-                yield str(daemonset), str(label), body
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    """A mapping; empty for a value of another type, whose error the schema of the chart names."""
-    return value if isinstance(value, Mapping) else {}
 
 
 def _contexts(spec: OpenStackDeploymentSpec) -> list[tuple[Service, Context]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from stackwright.api.services.contracts import KeystoneService, KeystoneServiceSpec
 from stackwright.controllers.contract.database import host
 from stackwright.controllers.contract.objects import Contract, Raw
+from stackwright.core.objects import mapping
 from stackwright.core.plan import CatalogEntry
 from stackwright.core.secrets.filling import literal
 from stackwright.services.keystone.kind import Keystone
@@ -23,11 +24,26 @@ region_name = {region_name}
 # Each service encrypts its cached tokens in memcached with its own key, so no service can forge tokens for another.
 CACHE = "memcache_security_strategy = ENCRYPT\nmemcache_secret_key = {cache_key}\n"
 AUTHTOKEN = f"[keystone_authtoken]\nwww_authenticate_uri = {{auth_url}}\n{CACHE}{LOGIN}"
+# Heat's names of the options. A login with a trust must not name a project, because the trust does.
+TRUSTEE = """\
+[DEFAULT]
+stack_user_domain_name = {domain}
+stack_domain_admin = {trustee}
+stack_domain_admin_password = {password}
+
+[trustee]
+auth_type = password
+auth_url = {auth_url}
+username = {username}
+password = {password}
+user_domain_name = Default
+"""
 
 
 def _templates(spec: KeystoneServiceSpec) -> dict[str, str]:
     logins = "\n".join(f"[{literal(section)}]\n{LOGIN}" for section in spec.sections)
-    return {"keystone_authtoken.conf": AUTHTOKEN, "auth.conf": logins}
+    trustee = {"trustee.conf": TRUSTEE} if spec.trustee else {}
+    return {"keystone_authtoken.conf": AUTHTOKEN, "auth.conf": logins, **trustee}
 
 
 def _fixed(spec: KeystoneServiceSpec, namespace: str) -> dict[str, str]:
@@ -35,6 +51,7 @@ def _fixed(spec: KeystoneServiceSpec, namespace: str) -> dict[str, str]:
         "username": spec.username,
         "auth_url": f"http://{host('keystone-api', namespace)}:{PORT}/v3",
         "region_name": spec.region,
+        **({"domain": spec.trustee.domain, "trustee": spec.trustee.username} if spec.trustee else {}),
     }
 
 
@@ -50,7 +67,9 @@ def _action(spec: KeystoneServiceSpec, namespace: str, absent: bool) -> CatalogE
 def _claims(spec: Raw) -> tuple[str, ...]:
     """Keystone stores names in MariaDB, which ignores case when it compares them."""
     where = f"of Keystone {spec.get('instance')}"
+    trustee = mapping(spec.get("trustee"))
     return (
+        *([f"domain {str(trustee.get('domain')).casefold()} {where}"] if trustee else []),
         f"user {str(spec.get('username')).casefold()} {where}",
         f"service {spec.get('serviceType')}/{str(spec.get('serviceName')).casefold()} {where}",
     )

@@ -86,6 +86,15 @@ def _compute(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[LevelV
         yield from _program(f"spec.nova.template.{path}", "nova", NOVA_COMPONENTS[path], program)
 
 
+def _orchestration(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[LevelValues]:
+    if spec.heat:
+        where, template = "spec.heat.template", spec.heat.template
+        yield _replicas(f"{where}.heatAPI", "heat", "api", template.heat_api.replicas)
+        yield _replicas(f"{where}.heatCfnAPI", "heat", "cfn", template.heat_cfn_api.replicas)
+        yield _replicas(f"{where}.heatEngine", "heat", "engine", template.heat_engine.replicas)
+        yield from _options(where, "heat", template.custom_service_config)
+
+
 def _dashboard(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[LevelValues]:
     if spec.horizon:
         yield _replicas("spec.horizon.template", "horizon", "horizon", spec.horizon.template.replicas)
@@ -99,6 +108,7 @@ LEVELS: dict[str, Callable[[OpenStackControlPlaneSpec, Wanted], Iterable[LevelVa
     "placement": _placement,
     "networking": _networking,
     "compute": _compute,
+    "orchestration": _orchestration,
     "dashboard": _dashboard,
 }
 

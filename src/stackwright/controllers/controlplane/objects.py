@@ -24,7 +24,10 @@ def deployment(spec: OpenStackControlPlaneSpec) -> OpenStackDeploymentSpec:
     """The equivalent OpenStackDeploymentSpec."""
     wanted = {word for section, word in SERVICES.items() if spec.on(section)}
     features: dict[str, Any] = {
-        "services": [f"~{word}" for word in PRESETS["core"] if word not in wanted],
+        "services": [
+            *(f"~{word}" for word in PRESETS["core"] if word not in wanted),
+            *sorted(wanted - set(PRESETS["core"])),
+        ],
         "messaging": {"components_with_dedicated_messaging": ["compute"] if _own_bus(spec) else []},
     }
     for section, words in (("keystone", _keystone), ("glance", _glance), ("neutron", _neutron), ("nova", _nova)):

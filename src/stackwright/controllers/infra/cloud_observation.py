@@ -129,4 +129,4 @@ def with_error(seen: S, error: TransientCloudError | TerminalCloudError) -> S:
     stage = AUTHENTICATION if error.cause in LOGIN else CLOUD
     if isinstance(error, TransientCloudError):
         return replace(seen, failure=waiting(stage, str(error), error.reason), sure=error.sure, after=error.after)
-    return replace(seen, failure=blocked(stage, error.reason, str(error)))
+    return replace(seen, failure=blocked(stage, error.reason, str(error)), sure=error.sure)

@@ -32,8 +32,10 @@ async def cloud_of(reader: Reader, namespace: str, identity: Mapping[str, Any]) 
     except ValidationError as error:
         wrong = "; ".join(messages(error, OpenStackClusterIdentitySpec))
         raise TerminalCloudError(Reason.INVALID_SPEC, f"OpenStackClusterIdentity {name}: {wrong}") from None
-    space = await reader.get(NAMESPACE, ("", namespace)) if spec.namespace_selector else None
-    if not spec.allows(((space or {}).get("metadata") or {}).get("labels") or {}):
+    space = await reader.get(NAMESPACE, ("", namespace)) if spec.namespace_selector else {}
+    if space is None:  # without labels it would match a selector for absent labels
+        raise TransientCloudError(Reason.NOT_FOUND, f"Namespace {namespace} does not exist")
+    if not spec.allows((space.get("metadata") or {}).get("labels") or {}):
         raise TerminalCloudError(
             Reason.IDENTITY_ACCESS_DENIED,
             f"Namespace {namespace} may not use OpenStackClusterIdentity {name}: "

@@ -24,7 +24,7 @@ from stackwright.controllers.service.observe import Observed
 from stackwright.core.conditions import Condition, Wait, waiting
 from stackwright.core.objects import label
 from stackwright.core.openstack import inventory
-from stackwright.core.openstack.agents import REPORTS, listed, registered, shown, some
+from stackwright.core.openstack.agents import REPORTS, described, listed, registered, shown, some
 from stackwright.core.plan import DeleteAgents, Inventory, Object, Plan
 from stackwright.services.context import Context
 from stackwright.services.declaration import Service
@@ -116,6 +116,6 @@ def _waiting(left: tuple[str, ...], cause: str) -> Condition:
 
 
 def _used(used: Mapping[str, list[str]]) -> Condition:
-    parts = some([f"{shown(name)}: {', '.join(causes)}" for name, causes in used.items()])
+    parts = some([f"{shown(name)}: {described(causes)}" for name, causes in used.items()])
     text = f"Kept although their nodes left the cloud: {'; '.join(parts)}. Each is forgotten when nothing uses it"
     return Condition(TYPE, False, "AgentsLeft", text, Wait(f"{listed(used)} to be unused"))

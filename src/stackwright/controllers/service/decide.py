@@ -14,6 +14,7 @@ from stackwright.api.services.kinds import OPENSTACK_RELEASE
 from stackwright.cloud.registry import kind_of
 from stackwright.controllers.service.agents import without_left_agents
 from stackwright.controllers.service.backends import backends_in_use, removed_backends
+from stackwright.controllers.service.data_keys import keys_stage, lost_keys
 from stackwright.controllers.service.objects import (
     bundle,
     certificate_secret,
@@ -82,7 +83,8 @@ def _decide(seen: Observed) -> Plan:
     look, kept = removed_backends(seen, seen.context, desired)
     larger, volumes = grown(seen, desired)
     actions = [*secrets, *issued, *copies, *contracts, *look, *larger]
-    before = [_placement(seen), settings, *certificates, *([kept] if kept else [])]
+    keys = keys_stage(seen, seen.context)
+    before = [_placement(seen), settings, *keys, *certificates, *([kept] if kept else [])]
     stages = [*before, *stages]
     if desired and all(stage.status for stage in (*before, *gates)):
         release, condition = _release(seen, desired)
@@ -95,6 +97,8 @@ def _decide(seen: Observed) -> Plan:
         turn = min(turn or REFRESH, POLL if settings.reason == "BlockedMissingSecret" else REFRESH)
     if kept:
         turn = min(turn or CONFIRM, CONFIRM)
+    if keys:
+        turn = min(turn or POLL, POLL)
     return _report(seen, tuple(actions), [*stages, condition], turn, volumes)
 
 
@@ -137,9 +141,10 @@ def _watched(seen: Observed) -> list[Condition]:
 def _secrets(seen: Observed, context: Context) -> tuple[list[Action], float | None]:
     """Actions for generated Secrets and key repositories, and the seconds until the next key rotation."""
     actions: list[Action] = []
+    lost = lost_keys(seen, context)
     for secret in seen.declared.secrets(context):
-        action = generated_secret(seen, context, secret)
-        if annotation(seen.secrets.get(secret.name), DIGEST) != action.digest:
+        action = None if secret.name in lost else generated_secret(seen, context, secret)
+        if action and annotation(seen.secrets.get(secret.name), DIGEST) != action.digest:
             actions.append(action)
     due = []
     for keys in seen.declared.keys(context):

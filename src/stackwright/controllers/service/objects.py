@@ -25,11 +25,14 @@ def contract_object(seen: Observed, context: Context, contract: Contract) -> Obj
     return owned(contract.kind, (context.namespace, contract.name or context.name), seen.obj, contract.spec)
 
 
-def generated_secret(seen: Observed, context: Context, secret: Secret) -> EnsureSecret:
-    key = (context.namespace, secret.name)
+def generated_secret(seen: Observed, context: Context, secret: Secret) -> EnsureSecret | None:
+    """None while its owner does not exist."""
+    owner = seen.owners.get(secret.name) if secret.owner else seen.obj
+    if owner is None:
+        return None
     return EnsureSecret(
-        key,
-        seen.obj,
+        (context.namespace, secret.name),
+        owner,
         secret.generated,
         secret.fixed,
         secret.templates,

@@ -32,6 +32,7 @@ from stackwright.services.declaration import Service, bundle_name
 class Observed:
     """errors      errors of the spec; if any, nothing else is read
     secrets     name → Secret or None, of all Secrets that the declaration or an override names
+    owners      name → owner or None, of its generated Secrets that another object owns
     nodes       all nodes of the cluster
     contracts   (kind, name) → object, of all contracts that this service owns
     """
@@ -44,6 +45,7 @@ class Observed:
     errors: tuple[str, ...] = ()
     sensitive: Mapping[str, Sections] = field(default_factory=dict)
     secrets: Mapping[str, Object | None] = field(default_factory=dict)
+    owners: Mapping[str, Object | None] = field(default_factory=dict)
     contracts: Mapping[tuple[str, str], Object] = field(default_factory=dict)
     bundle: Object | None = None
     nodes: tuple[Object, ...] = ()
@@ -99,6 +101,11 @@ async def observe(declared: Service, settings: Settings, reader: Reader, key: Ke
         context=context,
         sensitive=sensitive,
         secrets={name: await reader.get(SECRET, (key[0], name)) for name in sorted(names)},
+        owners={
+            each.name: await reader.get(each.owner[0], (key[0], each.owner[1]))
+            for each in declared.secrets(context)
+            if each.owner
+        },
         contracts=contracts,
         nodes=nodes,
         claims=tuple(await reader.list(PVC, key[0])) if has_claims(declared) else (),

@@ -11,10 +11,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from stackwright.api.errors import path_text, repeatable, shown
+from stackwright.api.errors import bounded, path_text, repeatable, shown
 from stackwright.api.wording import BOOL, EMPTY, FLOAT, INT, LIST, MAPPING, TEXT, choices, meant
 
 Schema = Mapping[str, Any]
+Schemas = Mapping[str, Schema]  # by chart
 Path = tuple[str | int, ...]  # names of fields and indices of lists
 
 # Keywords that constrain nothing, or only the merged result.
@@ -28,6 +29,26 @@ TYPES: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "object": (MAPPING, lambda value: isinstance(value, Mapping)),
     "null": ("takes null", lambda value: value is None),
 }
+
+
+def values_errors(schemas: Schemas, chart: str, values: Mapping[str, Any], where: str) -> list[str]:
+    """Errors of values that a chart would reject; `where` is their path. Unknown charts are not checked."""
+    schema = schemas.get(chart, {})
+    nodes = ((f"{where}.overrides.{name}.labels.{label}", body) for name, label, body in of_nodes(values))
+    return bounded(error for path, body in ((where, values), *nodes) for error in value_errors(schema, body, path))
+
+
+def of_nodes(values: Any) -> Iterator[tuple[str, str, Any]]:
+    """(DaemonSet, label, values) of values for single nodes, which a chart merges after Helm has checked the schema."""
+    for daemonset, component in _mapping(_mapping(values).get("overrides")).items():
+        for label, body in _mapping(_mapping(component).get("labels")).items():
+            if isinstance(body, Mapping):
+                yield str(daemonset), str(label), body
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    """A mapping; empty for a value of another type, whose error the schema of the chart names."""
+    return value if isinstance(value, Mapping) else {}
 
 
 def value_errors(schema: Schema, value: Any, where: str, *, whole: bool = False) -> Iterator[str]:

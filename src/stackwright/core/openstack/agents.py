@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from stackwright.api.errors import printable, shortened
 
-REPORTS = "it still reports"  # the use of an agent that its service does not list as down
+REPORTS = "Reports"  # code of the use of an agent that its service does not list as down
+TEXTS = {REPORTS: "it still reports"}  # code of a use → its text; all other uses are texts
 SHOWN = 5
-LONGEST = 200  # characters of a text
+USE_CHARACTERS = 200  # of the text of a use
 MORE = "it is used, or could not be deleted"  # stored for an agent whose uses are omitted
 
 
@@ -33,6 +34,11 @@ def shown(name: str) -> str:
     return name.replace("@", " on ", 1)
 
 
+def described(uses: Iterable[str]) -> str:
+    """Uses of an agent as one text."""
+    return ", ".join(TEXTS.get(use, use) for use in uses)
+
+
 def listed(names: Iterable[str]) -> str:
     """Names of agents as one text, at most SHOWN of them, because any number of nodes may leave."""
     return ", ".join(some([shown(name) for name in names]))
@@ -40,7 +46,7 @@ def listed(names: Iterable[str]) -> str:
 
 def briefly(uses: Iterable[str]) -> list[str]:
     """The uses of an agent, limited in number and length, without control characters, because tenants choose names."""
-    return some([shortened(printable(use), LONGEST) for use in uses])
+    return some([shortened(printable(use), USE_CHARACTERS) for use in uses])
 
 
 def outcome(uses: Mapping[str, Collection[str]]) -> dict[str, list[str]]:

@@ -13,8 +13,8 @@ from stackwright.core.openstack.resources import CloudRef, CloudResource, Projec
 from stackwright.core.plan import Key
 
 # Timeout in seconds of one look and of one action; the number of requests in them depends on the OpenStack.
-LONGEST = 300.0
-LATE = f"the OpenStack did not respond within {LONGEST:.0f} s"
+CALL_SECONDS = 300.0
+LATE = f"the OpenStack did not respond within {CALL_SECONDS:.0f} s"
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Clouds(Protocol):
     """
 
     def in_time(self, controller: str, key: Key) -> AbstractAsyncContextManager[None]:
-        """Bound all requests of one observation of an object: after LONGEST it raises TransientCloudError.
+        """Bound all requests of one observation of an object: after CALL_SECONDS it raises TransientCloudError.
 
         The next observations reuse its responses, for an hour or until one of them ends without TransientCloudError.
         """
@@ -114,7 +114,7 @@ class Clouds(Protocol):
     async def submit(self, call: CloudCall) -> Done | Deferred:
         """Execute a call of an object that is subscribed with the credentials of the call.
 
-        Deleting an absent resource is not an error. The call times out after LONGEST; a call of many requests
+        Deleting an absent resource is not an error. The call times out after CALL_SECONDS; a call of many requests
         continues when it is repeated.
         """
 

@@ -28,12 +28,15 @@ class Reason(StrEnum):
     REJECTED = "Rejected"
     SERVER_ERROR = "ServerError"
     SERVICE_MISSING = "ServiceMissing"
+    TOKEN_REFUSED = "TokenRefused"  # noqa: S105 - no password
     UNREACHABLE = "Unreachable"
     WAITING_FOR_TURN = "WaitingForTurn"
     WAITING_FOR_USER_DATA = "WaitingForUserData"
 
 
-UNSURE = (Reason.AUTHENTICATION_FAILED, Reason.CREDENTIALS_INVALID, Reason.CREDENTIALS_MISSING)
+# Causes that one response does not prove. An identity is an object of Kubernetes; the others are about a login.
+IDENTITY = (Reason.IDENTITY_NOT_FOUND, Reason.IDENTITY_ACCESS_DENIED)
+UNSURE = (Reason.AUTHENTICATION_FAILED, Reason.CREDENTIALS_INVALID, Reason.CREDENTIALS_MISSING, *IDENTITY)
 
 
 class TransientCloudError(TransientError):
@@ -58,9 +61,13 @@ class ListTooLong(TransientCloudError):
 
 
 class TerminalCloudError(TerminalError):
-    """A terminal error of the cloud: a user must change something. `reason` is the reason of the condition."""
+    """A terminal error of the cloud: a user must change something. `reason` is the reason of the condition.
 
-    def __init__(self, cause: Reason, text: str) -> None:
+    sure  as above
+    """
+
+    def __init__(self, cause: Reason, text: str, *, sure: bool = False) -> None:
         super().__init__(steady(text))
         self.cause = Reason(cause)
+        self.sure = sure or self.cause not in UNSURE
         self.reason = f"Blocked{self.cause}"

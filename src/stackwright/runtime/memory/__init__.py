@@ -3,7 +3,7 @@
 `cluster` behaves like the Kubernetes API as far as controllers can observe: server-side apply with real managedFields
 (`shape`, `ownership`, `apply`), defaults and validation of our CRDs, generations, finalizers and garbage collection.
 Functional tests run the same operations against a real API server and compare. `foreign` contains Helm, SQL, RabbitMQ,
-Keystone, clock and entropy.
+clock and entropy, `identity` Keystone.
 """
 
 from stackwright.runtime.memory import ceph
@@ -14,10 +14,10 @@ from stackwright.runtime.memory.foreign import (
     MemoryBroker,
     MemoryContents,
     MemoryHelm,
-    MemoryIdentity,
     MemorySql,
     SeededEntropy,
 )
+from stackwright.runtime.memory.identity import MemoryIdentity
 
 __all__ = [
     "FrozenClock",

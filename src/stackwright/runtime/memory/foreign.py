@@ -1,4 +1,4 @@
-"""Helm, SQL, RabbitMQ, Keystone, clock and entropy in memory: they record calls and can be configured to fail.
+"""Helm, SQL, RabbitMQ, clock and entropy in memory: they record calls and can be configured to fail.
 
 `fail` maps a target (a chart, a host, a service) to the exception to raise, until the entry is removed. `refuse` of
 MemoryHelm maps a chart to an error of Kubernetes, for which Helm writes a failed record. MemoryHelm writes the same
@@ -29,7 +29,6 @@ from stackwright.core.helm.records import (
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import (
     BrokerAccount,
-    CatalogEntry,
     DeleteAgents,
     HelmUpgrade,
     Inventory,
@@ -80,7 +79,7 @@ class MemorySql:
 
     async def account(self, action: SqlAccount, admin: Mapping[str, str], password: str) -> None:
         self.calls.append(action)
-        _maybe_fail(self.fail, action.host)
+        maybe_fail(self.fail, action.host)
         if not admin.get("password"):
             raise TerminalError(f"Secret {'/'.join(action.admin_secret)} has no key password")
         databases = {(action.host, name) for name in (action.database, *action.additional)}
@@ -92,7 +91,7 @@ class MemorySql:
         self.databases |= databases
 
     async def missing(self, action: SqlAccount, admin: Mapping[str, str], password: str | None) -> str:
-        _maybe_fail(self.fail, action.host)
+        maybe_fail(self.fail, action.host)
         found = self.users.get((action.host, action.username))
         return "" if found and password in (None, found) else f"user {action.username}"
 
@@ -106,7 +105,7 @@ class MemoryBroker:
 
     async def account(self, action: BrokerAccount, admin: Mapping[str, str], password: str) -> None:
         self.calls.append(action)
-        _maybe_fail(self.fail, action.host)
+        maybe_fail(self.fail, action.host)
         if action.absent:
             self.users.pop((action.host, action.username), None)
             if not action.keep_vhost:
@@ -116,34 +115,9 @@ class MemoryBroker:
         self.vhosts.add((action.host, action.vhost))
 
     async def missing(self, action: BrokerAccount, admin: Mapping[str, str], password: str | None) -> str:
-        _maybe_fail(self.fail, action.host)
+        maybe_fail(self.fail, action.host)
         found = self.users.get((action.host, action.username))
         return "" if found and password in (None, found) else f"user {action.username}"
-
-
-class MemoryIdentity:
-    def __init__(self, fail: dict[str, Exception] | None = None) -> None:
-        self.calls: list[CatalogEntry] = []
-        self.users: dict[str, str] = {}
-        self.catalog: dict[str, Mapping[str, Any]] = {}
-        self.fail = fail if fail is not None else {}
-
-    async def account(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None:
-        self.calls.append(action)
-        name = str(action.spec["serviceName"])
-        _maybe_fail(self.fail, name)
-        if action.absent:
-            self.users.pop(str(action.spec["username"]), None)
-            self.catalog.pop(name, None)
-            return
-        self.users[str(action.spec["username"])] = password
-        self.catalog[name] = action.spec
-
-    async def missing(self, action: CatalogEntry, admin: Mapping[str, str], password: str | None) -> str:
-        name = str(action.spec["username"])
-        _maybe_fail(self.fail, str(action.spec["serviceName"]))
-        found = self.users.get(name)
-        return "" if found and password in (None, found) else f"user {name}"
 
 
 class MemoryContents:
@@ -163,7 +137,7 @@ class MemoryAgents:
 
     async def forget(self, action: DeleteAgents, admin: Mapping[str, str]) -> dict[str, str]:
         self.calls.append(action)
-        _maybe_fail(self.fail, action.look.service)
+        maybe_fail(self.fail, action.look.service)
         return {}
 
 
@@ -181,7 +155,7 @@ class MemoryHelm:
 
     async def upgrade(self, action: HelmUpgrade) -> None:
         self.calls.append(("upgrade", action.release))
-        _maybe_fail(self.fail, action.chart)
+        maybe_fail(self.fail, action.chart)
         bundle = bundle_label(key_of(action.owner))
         if said := self.refuse.get(action.chart):
             before = await self._known(action.release)
@@ -283,6 +257,6 @@ def _selector(release: Key) -> dict[str, str]:
     return {"owner": "helm", "name": release[1]}
 
 
-def _maybe_fail(fail: Mapping[str, Exception], what: str) -> None:
+def maybe_fail(fail: Mapping[str, Exception], what: str) -> None:
     if what in fail:
         raise fail[what]

@@ -6,18 +6,22 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from stackwright.api.wording import unknown
-from stackwright.smoke.checks import basis, change, machine, reach
+from stackwright.smoke.checks import basis, change, machine, reach, stack
 from stackwright.smoke.stage import Stage
 
 
 @dataclass(frozen=True)
 class Check:
-    """A check. `run` returns a short note on the result, and raises Failed or CloudError."""
+    """A check. `run` returns a short note on the result, and raises Failed or CloudError.
+
+    service  that it tests, if a cloud may lack it; without it, the check is left out
+    """
 
     name: str
     title: str
     run: Callable[[Stage], str]
     needs: tuple[str, ...] = ()
+    service: str = ""
 
 
 CHECKS = (
@@ -36,6 +40,7 @@ CHECKS = (
     Check("console", "Console: its log, and noVNC over TLS", machine.console, ("boot",)),
     Check("reboot", "It reboots", change.reboot, ("ssh",)),
     Check("resize", "It is resized, without volumes", change.resize, ("ssh",)),
+    Check("stack", "A stack is created and deleted", stack.stack, ("login",), "orchestration"),
 )
 
 

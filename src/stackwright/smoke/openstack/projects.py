@@ -11,12 +11,13 @@ from stackwright.core.openstack.access import Access
 from stackwright.smoke.openstack.computing import ComputingApi
 from stackwright.smoke.openstack.errors import explained
 from stackwright.smoke.openstack.networking import NetworkingApi
+from stackwright.smoke.openstack.orchestration import OrchestrationApi
 from stackwright.smoke.tenant import Leftover, Project, Tenant
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
 
-DOMAIN_ID = "default"
+DOMAIN_ID, DOMAIN = "default", "Default"
 ROLE = "member"
 
 
@@ -26,7 +27,7 @@ def administrator(access: Access, ca_file: str) -> Connection:
 
 
 def tenant(connection: Connection) -> Tenant:
-    return Tenant(ComputingApi(connection), NetworkingApi(connection))
+    return Tenant(ComputingApi(connection), NetworkingApi(connection), OrchestrationApi(connection))
 
 
 @explained
@@ -35,6 +36,7 @@ class ProjectsApi:
         self._admin = admin
         self._access = access
         self._ca_file = ca_file
+        self._members: dict[str, Connection] = {}  # project → the administrator as its member
 
     @property
     def _identity(self) -> Any:
@@ -67,10 +69,27 @@ class ProjectsApi:
 
     def leftovers(self, project: Project) -> list[Leftover]:
         users = [str(user.id) for user in self._identity.users(domain_id=DOMAIN_ID, name=project.name)]
-        found = [*self._compute(project, users), *self._network(project)]
+        found = [*self._stacks(project), *self._compute(project, users), *self._network(project)]
         found += [Leftover("image", str(e.id), str(e.name)) for e in self._admin.image.images(owner=project.id)]
         found += [Leftover("user", user, project.name) for user in users]
         return [*found, Leftover("project", project.id, project.name)]
+
+    def _stacks(self, project: Project) -> Iterator[Leftover]:
+        if "orchestration" in self._access.services:
+            for stack in self._inside(project).orchestration.stacks():
+                id_ = f"{project.id}/{project.name}/{stack.id}"
+                yield Leftover("stack", id_, str(stack.name), going=stack.status == "DELETE_IN_PROGRESS")
+
+    def _inside(self, project: Project) -> Connection:
+        """The administrator as a member of a project: Heat lists stacks to members only."""
+        if project.id not in self._members:
+            identity = self._identity
+            role = identity.find_role(ROLE, ignore_missing=False)
+            identity.assign_project_role_to_user(project.id, self._admin.current_user_id, role)
+            auth = {**self._access.auth, "auth_url": self._access.auth_url, "project_name": project.name}
+            auth["project_domain_name"] = DOMAIN
+            self._members[project.id] = connect(auth, self._access.region, ca_file=self._ca_file)
+        return self._members[project.id]
 
     def _compute(self, project: Project, users: list[str]) -> Iterator[Leftover]:
         compute: Any = self._admin.compute
@@ -104,6 +123,7 @@ class ProjectsApi:
         compute, network = self._admin.compute, self._admin.network
         identity, image = self._identity, self._admin.image
         delete: dict[str, Callable[[str], Any]] = {
+            "stack": self._delete_stack,
             "server": compute.delete_server,
             "keypair": self._delete_keypair,
             "flavor": compute.delete_flavor,
@@ -121,6 +141,10 @@ class ProjectsApi:
     def _delete_keypair(self, id_: str) -> None:
         user, _, name = id_.partition("/")
         self._admin.compute.delete_keypair(name, user_id=user)
+
+    def _delete_stack(self, id_: str) -> None:
+        project, name, stack = id_.split("/")
+        self._inside(Project(project, name)).orchestration.delete_stack(stack)
 
     def _delete_router(self, id_: str) -> None:
         network: Any = self._admin.network

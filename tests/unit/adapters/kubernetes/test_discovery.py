@@ -76,6 +76,16 @@ async def cluster(server: Server) -> Any:
     await made.close()
 
 
+async def prove_anew(server: Server, cluster: KubernetesCluster) -> None:
+    """A response that the kind is served ends the proof of the contrary; then the kind is removed again."""
+    server.serve(discovery("v1", v1="things"))
+    with pytest.raises(Unavailable):
+        await cluster.list(OLD)
+    server.serve(discovery())
+    with pytest.raises(NotServed):
+        await cluster.list(OLD)
+
+
 async def test_a_404_for_a_kind_that_the_api_serves_proves_nothing(server: Server, cluster: KubernetesCluster) -> None:
     server.serve(discovery("v1", v1="things"))
     with pytest.raises(Unavailable, match="returned 404, although it serves this kind"):
@@ -120,12 +130,7 @@ async def test_a_kind_that_was_served_since_is_verified_again(server: Server, cl
     page = {"kind": "ThingList", "apiVersion": "x.example/v1", "items": []}
     server.responses[THINGS] = [page, WRONG]
     assert await cluster.list(OLD) == []
-    server.serve(discovery("v1", v1="things"))
-    with pytest.raises(Unavailable):
-        await cluster.list(OLD)
-    server.serve(discovery())
-    with pytest.raises(NotServed):
-        await cluster.list(OLD)
+    await prove_anew(server, cluster)
     missing = json.dumps({"details": {"name": "a", "kind": "things", "group": "x.example"}}).encode()
     server.responses["apis/x.example/v1/namespaces/n/things/a"] = [(404, missing)]
     assert await cluster.get(OLD, KEY) is None
@@ -147,6 +152,8 @@ async def test_a_kind_that_was_served_since_is_verified_again(server: Server, cl
         {"kind": "APIGroupList", "groups": [{"name": "apps"}, {"name": "x.example", "versions": ["v1"]}]},
         {"kind": "APIGroupList", "groups": None},
         {"kind": "APIGroupList", "groups": ["apps"]},
+        {"kind": "APIGroupList", "groups": [{"name": "apps"}, {"name": ["x.example"]}]},
+        {"kind": "APIGroupList", "groups": [{"name": "apps"}, {"name": "x.example", "versions": [{"version": {}}]}]},
         {"kind": "Status", "groups": [{"name": "apps"}]},
         [],
     ],
@@ -158,7 +165,14 @@ async def test_a_discovery_that_is_none_proves_nothing(server: Server, cluster: 
 
 
 @pytest.mark.parametrize(
-    "wrong", [WRONG, {"kind": "Status", "resources": []}, {"kind": "APIResourceList", "resources": None}, {}]
+    "wrong",
+    [
+        WRONG,
+        {"kind": "Status", "resources": []},
+        {"kind": "APIResourceList", "resources": None},
+        {},
+        {"kind": "APIResourceList", "resources": [{"name": []}]},
+    ],
 )
 async def test_a_list_of_resources_that_is_none_proves_nothing(
     server: Server, cluster: KubernetesCluster, wrong: Any
@@ -208,12 +222,7 @@ async def test_a_proof_expires(server: Server, cluster: KubernetesCluster, monke
     with pytest.raises(NotServed):
         await cluster.list(OLD)
     assert server.asked.count("apis") == 3, "one request renews the proof"
-    server.serve(discovery("v1", v1="things"))
-    with pytest.raises(Unavailable):
-        await cluster.list(OLD)
-    server.serve(discovery())
-    with pytest.raises(NotServed):
-        await cluster.list(OLD)
+    await prove_anew(server, cluster)
     assert server.asked.count("apis") == 6, "a new proof takes two"
 
 
@@ -268,6 +277,8 @@ async def test_a_response_about_another_object_is_no_absence(
         b'{"kind": "ThingList", "apiVersion": "x.example/v1", "items": ["a"]}',
         b'{"kind": "ThingList", "apiVersion": "x.example/v1", "items": ""}',
         b'{"kind": "ThingList", "apiVersion": "x.example/v1"}',
+        b'{"kind": "ThingList", "apiVersion": "x.example/v1", "items": [], "metadata": "x"}',
+        b'{"kind": "ThingList", "apiVersion": "x.example/v1", "items": [], "metadata": {"continue": 5}}',
     ],
 )
 async def test_a_response_that_is_no_list_of_the_kind_is_not_an_empty_one(

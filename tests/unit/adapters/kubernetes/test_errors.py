@@ -59,6 +59,26 @@ def test_a_missing_right_names_whose_it_is(user: str, told: str) -> None:
     assert isinstance(error, TerminalError) and str(error) == f"get Machine ns/m: {wanted}"
 
 
+@pytest.mark.parametrize("code", [403, 404, 422])
+@pytest.mark.parametrize(
+    "details", ["by the gateway", ["x"], 5, {"causes": "x"}, {"causes": ["x", None, {"reason": "y"}]}, {"causes": {}}]
+)
+def test_a_refusal_of_a_proxy_in_any_form_is_no_internal_error(code: int, details: object) -> None:
+    told = error_of(CALL, code, json.dumps({"message": "no", "details": details}).encode())
+    assert isinstance(told, TerminalError | TransientError | NotServed) and "no" in str(told)
+
+
+def test_all_causes_are_read() -> None:
+    causes = [{"field": "a", "message": "no"}, {"field": "b", "message": "no", "reason": "NamespaceTerminating"}]
+    body = json.dumps({"message": "no", "details": {"causes": causes}}).encode()
+    assert str(error_of(CALL, 422, body)).endswith("a: no; b: no")
+    assert isinstance(error_of(CALL, 403, body), TransientError)
+
+
+def test_a_body_that_is_nested_too_deeply_is_no_internal_error() -> None:
+    assert isinstance(error_of(CALL, 403, b"[" * 100_000), TerminalError)
+
+
 def test_an_object_replaced_by_one_of_its_name_is_read_again() -> None:
     told = {"message": 'machines "m" is invalid: metadata.uid: Invalid value: "a": field is immutable'}
     assert isinstance(error_of(CALL, 422, json.dumps(told).encode()), Conflict)

@@ -16,7 +16,7 @@ from openstack.network.v2.agent import Agent
 from openstack.network.v2.router import Router
 from requests import Response
 
-from stackwright.adapters.openstack import agents
+from stackwright.adapters.openstack import administrator, agents
 from stackwright.adapters.openstack.agents import (
     CONFIRM,
     CloudAgents,
@@ -28,6 +28,7 @@ from stackwright.adapters.openstack.agents import (
 from stackwright.adapters.openstack.inventory import gathered
 from stackwright.adapters.threads import within
 from stackwright.core.errors import TerminalError, TransientError
+from stackwright.core.openstack.agents import REPORTS
 from stackwright.core.plan import DeleteAgents, Inventory
 
 pytestmark = pytest.mark.filterwarnings("default")  # of the SDK, about itself
@@ -146,7 +147,7 @@ def test_a_compute_service_is_used_by_servers_and_migrations_and_while_it_report
     names = ("nova-compute@node2", "nova-compute@node3")
     assert gathered(names, compute_uses(there, names)) == {
         "nova-compute@node2": [
-            "it still reports",
+            REPORTS,
             "server 2",
             "server web",
             "the migration of server moved-finished",
@@ -197,7 +198,7 @@ def test_an_agent_is_used_while_it_reports_and_by_what_no_other_agent_can_take_o
     assert uses(alone, *names) == {
         names[0]: ["router r name, because no other neutron-l3-agent is up"],
         names[1]: ["network n name, because no other neutron-dhcp-agent is up"],
-        names[2]: ["it still reports"],
+        names[2]: [REPORTS],
     }
     alone.kept |= {"l3_node1": (True, set()), "dhcp_node1": (True, set()), "openvswitch_node2": (False, set())}
     assert uses(alone, *names) == {name: [] for name in names}
@@ -362,7 +363,7 @@ async def test_a_refusal_of_nova_is_reported_and_delays_no_other_agent(
     compute = Compute()
     compute.hosts["node3"] = "down"
     compute.refuses = {"node2"}
-    monkeypatch.setattr(agents, "connect", lambda *_, **__: cloud(compute))
+    monkeypatch.setattr(agents, "connect_as", lambda *_, **__: cloud(compute))
     action = forget("compute", "nova-compute@node2", "nova-compute@node3")
     refusal = {"nova-compute@node2": "Unable to delete compute service that is hosting instances."}
     assert await CloudAgents().forget(action, ADMIN) == refusal
@@ -392,7 +393,7 @@ async def test_one_answer_without_an_agent_does_not_forget_it(
         made.append(cloud(there, there))
         return made[-1]
 
-    monkeypatch.setattr(agents, "connect", connect)
+    monkeypatch.setattr(agents, "connect_as", connect)
     there.lists_nothing = 1
     assert await CloudAgents().forget(forget(service, name), ADMIN) == {name: f"{service} still lists it"}
     assert waits == [CONFIRM] and len(made) == 2, "another client, which another replica may answer"
@@ -413,7 +414,7 @@ async def test_one_list_without_its_networks_does_not_strand_them(
         return [] if agent.id == "dhcp_node2" and wrong and wrong.pop() else lists(agent)
 
     network.dhcp_agent_hosting_networks = hosting  # type: ignore[method-assign]
-    monkeypatch.setattr(agents, "connect", lambda *_, **__: cloud(network=network))
+    monkeypatch.setattr(agents, "connect_as", lambda *_, **__: cloud(network=network))
     assert await CloudAgents().forget(forget("networking", "neutron-dhcp-agent@node2"), ADMIN) == {}
     assert network.kept == {"dhcp_node1": (True, {"a"})}
 
@@ -423,7 +424,7 @@ async def test_agents_that_leave_together_take_nothing_over_from_each_other(
 ) -> None:
     """One of them is still alive, and has the fewest routers."""
     network = Network(l3_node1=(True, {"a"}), l3_node2=(False, {"b"}), l3_node3=(True, set()))
-    monkeypatch.setattr(agents, "connect", lambda *_, **__: cloud(network=network))
+    monkeypatch.setattr(agents, "connect_as", lambda *_, **__: cloud(network=network))
     names = ("neutron-l3-agent@node2", "neutron-l3-agent@node3")
     assert await CloudAgents().forget(forget("networking", *names), ADMIN) == {names[1]: "it reports again"}
     assert network.kept == {"l3_node1": (True, {"a", "b"}), "l3_node3": (True, set())}
@@ -435,10 +436,10 @@ async def test_the_internal_endpoints_of_the_region_are_asked(
     asked: list[Any] = []
 
     def connect(admin: Any, region: str, **more: Any) -> Any:
-        asked.append((region, more))
+        asked.append((region, {name: given for name, given in more.items() if given}))
         return cloud(Compute())
 
-    monkeypatch.setattr(agents, "connect", connect)
+    monkeypatch.setattr(administrator, "connect", connect)
     for given in ({}, {"region_name": "two"}):
         await CloudAgents().forget(forget("compute", "nova-compute@node9"), ADMIN | given)
     internal = {"interface": "internal", "bounded": True}
@@ -447,8 +448,8 @@ async def test_the_internal_endpoints_of_the_region_are_asked(
 
 async def test_no_agent_is_forgotten_after_the_time_limit(monkeypatch: pytest.MonkeyPatch, waits: list[float]) -> None:
     compute, name = Compute(), "nova-compute@node2"
-    monkeypatch.setattr(agents, "connect", lambda *_, **__: cloud(compute))
-    monkeypatch.setattr(agents, "LONGEST", -1.0)
+    monkeypatch.setattr(agents, "connect_as", lambda *_, **__: cloud(compute))
+    monkeypatch.setattr(agents, "CALL_SECONDS", -1.0)
     assert "it takes longer" in (await CloudAgents().forget(forget("compute", name), ADMIN))[name]
     assert set(compute.hosts) == {"node1", "node2"}
 
@@ -460,7 +461,7 @@ async def test_a_service_that_does_not_answer_again_proves_nothing(
         raise ConnectFailure("connection refused")
 
     compute = Compute()
-    monkeypatch.setattr(agents, "connect", lambda *_, **__: cloud(compute))
+    monkeypatch.setattr(agents, "connect_as", lambda *_, **__: cloud(compute))
     monkeypatch.setitem(agents.APIS, "compute", replace(agents.APIS["compute"], every=fails))
     name = "nova-compute@node2"
     assert await CloudAgents().forget(forget("compute", name), ADMIN) == {name: "connection refused"}

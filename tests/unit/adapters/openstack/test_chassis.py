@@ -95,7 +95,7 @@ async def test_one_list_without_ports_does_not_delete_the_chassis_of_servers(mon
     """It may be the response of a replica that has just started, after a list that showed no use either."""
     network = Network()
     network.ports_ = [port("compute:nova", "node2")]
-    monkeypatch.setattr(agents, "connect", lambda *_, **__: cloud(network))
+    monkeypatch.setattr(agents, "connect_as", lambda *_, **__: cloud(network))
     monkeypatch.setattr(agents, "CONFIRM", 0.0)
     look = Inventory(("openstack", "networking-inventory"), {}, "networking", (NAME,), ("openstack", "keystone-admin"))
     for network.lists_nothing in (0, 1):
@@ -115,7 +115,7 @@ async def test_a_use_that_one_list_lacks_is_not_forgotten_with_another_agent(mon
     network.ports_ = [port("compute:nova", "node2")]
     lists: list[list[Port]] = [network.ports_, []]
     monkeypatch.setattr(network, "ports", lambda **query: lists.pop(0) if lists else [])
-    monkeypatch.setattr(agents, "connect", lambda *_, **__: cloud(network))
+    monkeypatch.setattr(agents, "connect_as", lambda *_, **__: cloud(network))
     monkeypatch.setattr(agents, "CONFIRM", 0.0)
     names = (NAME, "ovn-controller@node3")
     look = Inventory(("openstack", "networking-inventory"), {}, "networking", names, ("openstack", "keystone-admin"))
@@ -128,7 +128,7 @@ async def test_an_interrupted_deletion_is_finished_with_the_next_attempt(monkeyp
     """Its record no longer has the name of the node."""
     network = Network()
     network.breaks = True
-    monkeypatch.setattr(agents, "connect", lambda *_, **__: cloud(network))
+    monkeypatch.setattr(agents, "connect_as", lambda *_, **__: cloud(network))
     monkeypatch.setattr(agents, "CONFIRM", 0.0)
     look = Inventory(("openstack", "networking-inventory"), {}, "networking", (NAME,), ("openstack", "keystone-admin"))
     assert await CloudAgents().forget(DeleteAgents(look, (NAME,)), ADMIN) == {NAME: "the connection ended"}

@@ -17,7 +17,7 @@ from stackwright.adapters.openstack.agents import CloudAgents
 from stackwright.adapters.openstack.inventory import CloudContents, gathered
 from stackwright.adapters.openstack.keystone import KeystoneIdentity
 from stackwright.core.errors import TransientError
-from stackwright.core.openstack.clouds import LONGEST
+from stackwright.core.openstack.clouds import CALL_SECONDS
 from stackwright.core.plan import CatalogEntry, DeleteAgents, Inventory
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the SDK, about itself
@@ -149,7 +149,7 @@ async def test_an_inventory_has_one_deadline(started: Start, monkeypatch: pytest
     monkeypatch.setattr(threads, "time", Clock)
     with pytest.raises(TransientError, match=r"^Waiting for image to list its content: "):
         await CloudContents().held(look("image", "rbd"), made[0].admin)
-    assert len(made[0].asked) * 10 == LONGEST
+    assert len(made[0].asked) * 10 == CALL_SECONDS
 
 
 @pytest.mark.parametrize("limited", ["RECEIVED", "NAMES"])

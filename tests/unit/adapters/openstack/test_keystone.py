@@ -16,7 +16,7 @@ from stackwright.adapters import threads
 from stackwright.adapters.openstack import keystone
 from stackwright.adapters.openstack.keystone import KeystoneIdentity, error_of
 from stackwright.core.errors import TerminalError, TransientError
-from stackwright.core.openstack.clouds import LONGEST
+from stackwright.core.openstack.clouds import CALL_SECONDS
 from stackwright.core.plan import CatalogEntry
 
 SPEC: dict[str, Any] = {
@@ -124,6 +124,33 @@ def test_endpoints_follow_the_spec(identity: Identity) -> None:
     assert len(identity.kept["endpoint"]) == 2
 
 
+def test_of_several_endpoints_of_an_interface_one_remains(identity: Identity) -> None:
+    """Keystone accepts several; one incomplete list, or an administrator, could have created another."""
+    ensure(identity)
+    identity._create("endpoint", {**vars(identity.kept["endpoint"][0]), "id": "copy", "url": "http://old"})
+    assert keystone._missing(identity, SPEC, "http://k/v3", "pw") == "endpoint internal of service glance"
+    assert ensure(identity) == ["delete_endpoint"]
+    assert sorted(e.url for e in identity.kept["endpoint"]) == ["http://i", "http://p"]
+    identity.kept["endpoint"][0].url = "http://old"
+    identity._create("endpoint", {**vars(identity.kept["endpoint"][0]), "id": "copy", "url": "http://i"})
+    assert ensure(identity) == ["update_endpoint", "delete_endpoint"]
+    identity._create("endpoint", {**vars(identity.kept["endpoint"][0]), "id": "copy"})
+    assert ensure(identity, endpoints={}) == ["delete_endpoint"] * 3
+
+
+@pytest.mark.parametrize(("outcomes", "works"), [([True], True), ([False, True], True), ([False, False], False)])
+def test_one_refused_login_does_not_reset_a_password(
+    outcomes: list[bool], works: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new password ends the tokens of a running service."""
+    slept: list[float] = []
+    first = outcomes[0]
+    monkeypatch.setattr(keystone, "_logs_in", lambda *_: outcomes.pop(0))
+    monkeypatch.setattr(keystone.time, "sleep", slept.append)
+    assert keystone._password_works("http://k/v3", "u", "pw") is works
+    assert not outcomes and slept == ([] if first else [keystone.CONFIRM])
+
+
 def test_without_the_password_only_names_count(identity: Identity, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keystone, "_password_works", lambda *_: False)
     assert keystone._missing(identity, SPEC, "http://k/v3", None) == "user glance"
@@ -159,7 +186,7 @@ async def test_after_a_failure_the_login_to_keystone_is_repeated(
         made.append(SimpleNamespace(identity=identity))
         return made[-1]
 
-    monkeypatch.setattr(keystone, "connect", connect)
+    monkeypatch.setattr(keystone, "connect_as", connect)
     admin = {
         "username": "admin", "password": "pw-x", "auth_url": "http://k/v3", "project_name": "admin",
         "user_domain_name": "Default", "project_domain_name": "Default",
@@ -338,7 +365,7 @@ async def test_endless_lists_of_keystone_are_aborted(monkeypatch: pytest.MonkeyP
             slow.asked.clear()
             with pytest.raises(TransientError):
                 await KeystoneIdentity().missing(ACTION, admin, "pw")
-            assert len(slow.asked) * 10 == LONGEST
+            assert len(slow.asked) * 10 == CALL_SECONDS
             assert slow.asked[-1].startswith("/v3/roles?marker=")
     finally:
         slow.close()

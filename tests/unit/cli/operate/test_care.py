@@ -6,16 +6,19 @@ import json
 from typing import Any
 
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 from stackwright.api.kinds import DAEMONSET, DEPLOYMENT, NODE, POD, SECRET, STATEFULSET
 from stackwright.cli.app import app
 from stackwright.cli.operate import restart
 from stackwright.cli.operate.restart import RESTARTED
+from stackwright.cloud.controlplane import OpenStackControlPlane
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.errors import TerminalError
 from stackwright.runtime.memory import MemoryCluster
 from support.commands import connect
+from support.paths import ROOT
 
 SPACE = "openstack"
 CLOUD = {"openstack_version": "epoxy", "preset": "core", "size": "single"}
@@ -102,6 +105,18 @@ def test_delete_prompts_and_without_a_terminal_needs_yes(cluster: MemoryCluster)
     assert cluster.peek(OpenStackDeployment.KIND, (SPACE, "cloud"))
     assert called("delete", "cloud", "--yes").exit_code == 0
     assert cluster.peek(OpenStackDeployment.KIND, (SPACE, "cloud")) is None
+
+
+def test_delete_chooses_none_of_two_clouds_with_one_name(cluster: MemoryCluster) -> None:
+    kinds = OpenStackDeployment.KIND, OpenStackControlPlane.KIND
+    examples = yaml.safe_load_all((ROOT / "examples/control-plane.yaml").read_text())
+    control_plane = next(each["spec"] for each in examples if each["kind"] == OpenStackControlPlane.KIND.kind)
+    for kind, spec in zip(kinds, (CLOUD, control_plane), strict=True):
+        cluster.put(kind, {"metadata": {"namespace": SPACE, "name": "cloud"}, "spec": spec})
+    result = called("delete", "cloud", "--yes", "--timeout", "0")
+    assert result.exit_code == 1
+    assert all(f"{kind.kind} openstack/cloud" in result.stderr for kind in kinds)
+    assert all(cluster.peek(kind, (SPACE, "cloud")) for kind in kinds)
 
 
 def test_a_cloud_created_during_the_prompt_is_not_deleted(

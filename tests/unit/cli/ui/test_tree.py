@@ -6,7 +6,8 @@ from typing import Any
 
 from stackwright.api.kinds import DEPLOYMENT, POD
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.cli.ui.resource_tree import World, trees
+from stackwright.cli.state.objects import World
+from stackwright.cli.ui.resource_tree import trees
 from stackwright.cli.ui.tree import BLOCKED, BUSY, READY, Node, fitted, flat, folded, lines, troubles
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.services.keystone.kind import Keystone

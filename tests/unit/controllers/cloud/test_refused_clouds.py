@@ -7,6 +7,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from stackwright.admission.validate import errors_of
 from stackwright.api.fields.cron import Schedule
+from stackwright.cloud.deployment import OpenStackDeploymentSpec
+from stackwright.controllers.cloud.charts import FIXED, chart_errors
 
 
 def errors(**features):
@@ -172,3 +174,25 @@ def test_schedules_that_are_right(schedule):
 def test_schedules_that_have_no_five_fields(schedule):
     with pytest.raises(ValidationError):
         TypeAdapter(Schedule).validate_python(schedule)
+
+
+@pytest.mark.parametrize(
+    ("service", "chart", "values", "path"),
+    [
+        ("identity", "keystone", {"endpoints": {"identity": {"port": {"api": {"default": 5001}}}}}, "identity.port"),
+        ("database", "mariadb", {"endpoints": {"oslo_db": {"port": None}}}, "oslo_db.port"),
+        ("networking", "neutron", {"endpoints": {"network": {"hosts": {"default": "n"}}}}, "network.hosts"),
+        ("messaging", "rabbitmq", {"name": "other"}, ""),
+        ("identity", "keystone", {"endpoints": {"identity": {"path": {"default": "/v3"}}}}, None),
+        ("identity", "keystone", {"endpoints": {"identity": None}}, "identity"),
+        ("identity", "keystone", {"endpoints": {"identity": {"namespace": "other"}}}, "identity.namespace"),
+    ],
+)
+def test_values_that_other_services_assume_cannot_be_overridden(service, chart, values, path):
+    """A changed port would leave the catalog, contracts and network policies with the old one."""
+    spec = {"openstack_version": "epoxy", "preset": "compute", "size": "tiny", "features": {}}
+    spec["services"] = {service: {chart: {"values": values}}}
+    told = chart_errors(OpenStackDeploymentSpec.model_validate(spec), {})
+    where = f"spec.services.{service}.{chart}.values."
+    field = f"endpoints.{path}" if path else "name"
+    assert told == ([] if path is None else [f"{where}{field}: {FIXED}"])

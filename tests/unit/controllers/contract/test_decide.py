@@ -255,6 +255,7 @@ def test_a_contract_that_waits_for_an_account_is_queued_when_its_owner_changes()
         ("messaging", "username", ["admin", "guest"]),
         ("identity", "username", ["admin"]),
         ("identity", "serviceName", ["keystone"]),
+        ("identity", "additionalRoles", [["admin"], ["Member"]]),
     ],
 )
 def test_names_of_the_providers_own_accounts_are_rejected(name, field, values):

@@ -30,7 +30,7 @@ KIND = OpenStackControlPlane.KIND
 LEAST = {"secret": "osp-secret", "storageClass": "fast"}
 INFRASTRUCTURE = {"galera": {}, "rabbitmq": {"templates": {"rabbitmq-cell1": {}}}, "memcached": {}}
 APIS = {name: {} for name in ("keystone", "glance", "placement", "neutron", "nova")}
-ALL = {**LEAST, **INFRASTRUCTURE, **APIS, "horizon": {"enabled": True}}
+ALL = {**LEAST, **INFRASTRUCTURE, **APIS, "heat": {"enabled": True}, "horizon": {"enabled": True}}
 
 
 def plane(spec=None, **meta):
@@ -63,16 +63,18 @@ def levels_of(change, word, name=None):
 
 def test_the_sections_are_the_services_except_ingress():
     assert wanted_names(deployment(spec_of())) == [
-        "database", "messaging", "memcached", "identity", "image", "placement", "networking", "compute", "dashboard",
+        "database", "messaging", "memcached", "identity", "image", "placement", "networking", "compute",
+        "orchestration", "dashboard",
     ]  # fmt: skip
     assert set(SERVICES.values()) <= set(BY_SERVICE)
 
 
 def test_an_absent_section_is_off_and_a_present_one_is_as_in_the_reference():
-    assert wanted_names(deployment(spec_of({**dict.fromkeys(APIS), "horizon": {}}))) == [
+    assert wanted_names(deployment(spec_of({**dict.fromkeys(APIS), "heat": {}, "horizon": {}}))) == [
         "database", "messaging", "memcached",
     ]  # fmt: skip
     assert "dashboard" not in wanted_names(deployment(spec_of({"horizon": {}}))), "off, unless enabled: true"
+    assert "orchestration" not in wanted_names(deployment(spec_of({"heat": {"template": {}}}))), "the same"
 
 
 def bus(spec, service):
@@ -127,6 +129,15 @@ def test_a_template_reaches_the_features_of_its_service():
         (template("placement", replicas=2), "placement", "placement.template.replicas", {"placement": {"api": 2}}),
         (template("neutron", replicas=2), "networking", "neutron.template.replicas", {"neutron": {"server": 2}}),
         (template("horizon", replicas=2), "dashboard", "horizon.template.replicas", {"horizon": {"horizon": 2}}),
+        *(
+            (
+                template("heat", **{name: {"replicas": 2}}),
+                "orchestration",
+                f"heat.template.{name}.replicas",
+                {"heat": {component: 2}},
+            )
+            for name, component in (("heatAPI", "api"), ("heatCfnAPI", "cfn"), ("heatEngine", "engine"))
+        ),
         (
             template("glance", glanceAPIs={"default": {"replicas": 0}}),
             "image",
@@ -216,8 +227,8 @@ def test_the_password_is_named_and_never_read():
             "spec.cinder: is not supported by this version of Stackwright; remove it, or write enabled: false",
         ),
         ({"tls": {"ingress": {}}}, "spec.tls.ingress: is not supported"),
-        ({"heat": {"enabled": True}}, "spec.heat.enabled: is not supported"),
-        ({"heat": {"enabled": "no"}}, "spec.heat.enabled: takes true or false"),
+        ({"manila": {"enabled": True}}, "spec.manila.enabled: is not supported"),
+        ({"manila": {"enabled": "no"}}, "spec.manila.enabled: takes true or false"),
         ({"tls": {"podLevel": {"enabled": True}}}, "spec.tls.podLevel.enabled: is not supported"),
         ({"nodeSelector": {"a": "b"}}, "spec.nodeSelector: is not supported"),
         ({"mystery": {}}, "spec.mystery: unknown field; allowed: "),
@@ -262,11 +273,11 @@ def test_an_unsupported_field_is_rejected_by_name(change, expected):
 
 
 def test_disabled_sections_may_contain_anything():
-    spec_of({"heat": {"enabled": False, "template": {"heatAPI": {"replicas": 1}}}, "redis": {"enabled": False}})
+    spec_of({"manila": {"enabled": False, "template": {"manilaAPI": {"replicas": 1}}}, "redis": {"enabled": False}})
 
 
 @pytest.mark.parametrize(
-    "section", ["applicationCredential", "designate", "heat", "ironic", "manila", "octavia", "redis", "watcher"]
+    "section", ["applicationCredential", "designate", "ironic", "manila", "octavia", "redis", "watcher"]
 )
 def test_sections_that_are_disabled_by_default_may_be_absent(section):
     spec_of({section: {"template": {"anything": 1}}})

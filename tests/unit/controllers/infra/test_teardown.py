@@ -13,7 +13,7 @@ from stackwright.controllers.infra.teardown import tear_down
 from stackwright.controllers.server.observe import KIND
 from stackwright.core.objects import FINALIZER
 from stackwright.core.openstack.calls import CloudCall
-from stackwright.core.openstack.errors import TransientCloudError
+from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
 from stackwright.core.openstack.resources import CloudRef, CloudResource, ProjectView, ResourceKey
 from stackwright.core.plan import Finalizer, Object, Plan, Warn
 
@@ -29,17 +29,15 @@ AWAY, REFUSED = (
     TransientCloudError("AuthenticationFailed", "401", sure=True),
 )
 ONCE = TransientCloudError("AuthenticationFailed", "401")
+DENIED_ONCE = TerminalCloudError("IdentityAccessDenied", "not this namespace")
+DENIED = TerminalCloudError("IdentityAccessDenied", "not this namespace", sure=True)
 GONE = TransientCloudError("CredentialsMissing", "there is no Secret", sure=True)
 
 
-def going(
-    policy: str | None, trouble: TransientCloudError | None = None, before: TransientCloudError | None = None
-) -> Plan:
-    """`before` is the trouble of an earlier look."""
+def going(policy: str | None, trouble: TransientCloudError | TerminalCloudError | None = None) -> Plan:
     spec = {"credentialsLostPolicy": policy} if policy else {}
-    told = [{"type": "Deleted", "status": "False", "reason": before.reason}] if before else []
     seen = CloudObservation(
-        {**OBJ, "status": {**OBJ["status"], "conditions": told}},
+        OBJ,
         0.0,
         spec,
         cloud=CloudRef(("ns", "clouds"), "mine"),
@@ -64,6 +62,7 @@ def test_while_the_cloud_responds_all_resources_are_deleted_first(policy: str | 
         ("Wait", GONE, "Detach"),
         ("Detach", AWAY, "Orphan"),
         ("Detach", ONCE, "Detach"),
+        ("Detach", DENIED_ONCE, "Detach"),
     ],
 )
 def test_an_unreachable_cloud_causes_a_wait_with_a_remedy(policy: str | None, trouble: Any, way: str) -> None:
@@ -76,7 +75,8 @@ def test_an_unreachable_cloud_causes_a_wait_with_a_remedy(policy: str | None, tr
 
 
 @pytest.mark.parametrize(
-    ("policy", "trouble"), [("Orphan", None), ("Orphan", AWAY), ("Detach", REFUSED), ("Detach", GONE)]
+    ("policy", "trouble"),
+    [("Orphan", None), ("Orphan", AWAY), ("Detach", REFUSED), ("Detach", GONE), ("Detach", DENIED)],
 )
 def test_a_detached_deletion_reports_the_leftovers(policy: str, trouble: Any) -> None:
     warn, finalizer = going(policy, trouble).actions

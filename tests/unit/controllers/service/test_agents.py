@@ -14,6 +14,7 @@ from stackwright.controllers.service.agents import LASTING, LOOK, RARELY, withou
 from stackwright.controllers.service.observe import Observed
 from stackwright.core.conditions import done, waiting
 from stackwright.core.objects import DIGEST
+from stackwright.core.openstack.agents import REPORTS
 from stackwright.core.openstack.inventory import SHARE
 from stackwright.core.plan import DeleteAgents, Object, Plan
 from stackwright.core.settings import Settings
@@ -102,8 +103,10 @@ def test_a_used_agent_is_kept_and_checked_again() -> None:
     later = without_left_agents(replace(then, now=then.now + LASTING), RELEASED)
     assert [type(each) for each in later.actions] == [DeleteAgents]
     assert condition(later, "Agents") == entry, "the condition does not change while the agents are checked"
-    reports = tried(start, {COMPUTE_2: ["it still reports", "server web"]})
-    assert without_left_agents(reports, RELEASED).requeue == LOOK, "it will not report for long"
+    reports = tried(start, {COMPUTE_2: [REPORTS, "server web"]})
+    soon = without_left_agents(reports, RELEASED)
+    assert soon.requeue == LOOK, "it will not report for long"
+    assert "nova-compute on node2: it still reports, server web." in condition(soon, "Agents").message
 
 
 def test_a_result_that_lacks_an_agent_or_is_of_others_forgets_nothing() -> None:
@@ -145,7 +148,7 @@ def test_what_is_kept_for_long_is_checked_rarely() -> None:
         plan = without_left_agents(replace(then, inventory={**(then.inventory or {}), "data": data}), RELEASED)
         assert plan.empty and plan.requeue == period
     for same, period in (0, LOOK), (SHARE * 100, 100), (9_999, RARELY):  # a host outside the cluster may have the name
-        reports = {"held.json": json.dumps({COMPUTE_2: ["it still reports"]}), "since": str(10_000 - same)}
+        reports = {"held.json": json.dumps({COMPUTE_2: [REPORTS]}), "since": str(10_000 - same)}
         plan = without_left_agents(replace(then, inventory={**(then.inventory or {}), "data": reports}), RELEASED)
         assert plan.requeue == period
 

@@ -3,6 +3,8 @@
 In a slow cloud, the queries of one object may need many looks. If responses expired after the usual minute, the first
 ones would expire before the last ones arrive, and no look would complete. For other objects, a response expires after a
 minute. A completed look leaves no state here.
+
+Two looks without a usable identity prove that it is lost. A look that got past it is a success, whatever its end.
 """
 
 from __future__ import annotations
@@ -12,23 +14,35 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 
 from stackwright.adapters.openstack.tenant.limiter import Subscriber
 from stackwright.adapters.openstack.tenant.project_session import Attempt, Project
 from stackwright.adapters.openstack.transport.deadline import in_time
-from stackwright.core.openstack.clouds import LONGEST
-from stackwright.core.openstack.errors import TerminalCloudError
+from stackwright.adapters.openstack.transport.failures import Failures
+from stackwright.core.openstack.clouds import CALL_SECONDS
+from stackwright.core.openstack.errors import IDENTITY, TerminalCloudError, TransientCloudError
 
 _current: ContextVar[Attempt | None] = ContextVar("attempt", default=None)
+
+
+@dataclass
+class _Loss:
+    """Failures with the same message, which names the identity; and the time of the last one."""
+
+    what: str
+    failures: Failures = field(default_factory=Failures)
+    last: float = 0.0
 
 
 class Attempts:
     def __init__(self) -> None:
         self._unended: dict[Subscriber, Attempt] = {}
+        self._without_identity: dict[Subscriber, _Loss] = {}
 
     @asynccontextmanager
     async def look(self, who: Subscriber) -> AsyncIterator[None]:
-        """Run one look. Raises TransientCloudError after LONGEST, as `in_time` does; a look with any
+        """Run one look. Raises TransientCloudError after CALL_SECONDS, as `in_time` does; a look with any
         TransientCloudError is unfinished.
         """
         now = time.monotonic()
@@ -36,14 +50,27 @@ class Attempts:
         attempt.last = now
         token = _current.set(attempt)
         try:
-            async with in_time(LONGEST):
+            async with in_time(CALL_SECONDS):
                 yield
             self._unended.pop(who, None)
-        except TerminalCloudError:
-            self._unended.pop(who, None)
+            self._without_identity.pop(who, None)
+        except (TransientCloudError, TerminalCloudError) as error:
+            self._note(who, error, time.monotonic())
+            if isinstance(error, TerminalCloudError):
+                self._unended.pop(who, None)
             raise
         finally:
             _current.reset(token)
+
+    def _note(self, who: Subscriber, error: TransientCloudError | TerminalCloudError, now: float) -> None:
+        if error.cause not in IDENTITY:
+            self._without_identity.pop(who, None)
+            return
+        loss = self._without_identity.get(who)
+        if loss is None or loss.what != str(error):
+            loss = self._without_identity[who] = _Loss(str(error))
+        loss.last = now
+        loss.failures.note(error, now)
 
     def at(self, project: Project) -> Attempt | None:
         """The attempt of the current task, if any; its project is set to this one."""
@@ -57,3 +84,4 @@ class Attempts:
 
     def forget(self, before: float) -> None:
         self._unended = {who: each for who, each in self._unended.items() if each.last >= before}
+        self._without_identity = {who: each for who, each in self._without_identity.items() if each.last >= before}

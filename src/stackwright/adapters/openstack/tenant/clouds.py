@@ -10,31 +10,28 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractAsyncContextManager
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from stackwright.adapters.openstack.tenant.absence import CONFIRM, SETTLE
+from stackwright.adapters.openstack.tenant.absence import CONFIRM
 from stackwright.adapters.openstack.tenant.attempts import Attempts
+from stackwright.adapters.openstack.tenant.changes import Changes
 from stackwright.adapters.openstack.tenant.limiter import Subscriber
 from stackwright.adapters.openstack.tenant.lists import Lists
 from stackwright.adapters.openstack.tenant.project_session import FORGET, Answer, Project, SubscriptionState
 from stackwright.adapters.openstack.tenant.references import find
-from stackwright.adapters.openstack.tenant.requests import run
-from stackwright.adapters.openstack.tenant.rest_types import REST, resource_of
-from stackwright.adapters.openstack.tenant.single_flight import together
+from stackwright.adapters.openstack.tenant.rest_types import REST
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot
 from stackwright.adapters.openstack.transport.login import Count, Logins, Secrets, Way, as_written
 from stackwright.adapters.openstack.transport.project_connection import ProjectConnection, executor
-from stackwright.core.objects import NO_TEXT, secret_data
-from stackwright.core.openstack.calls import ADD_INTERFACE, DUPLICATE, CloudCall
+from stackwright.adapters.openstack.transport.single_flight import together
+from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.clouds import Deferred, Done, Query, Subscription
 from stackwright.core.openstack.errors import Late, Reason, TransientCloudError
-from stackwright.core.openstack.resource_types import TYPES
 from stackwright.core.openstack.resources import CloudRef, CloudResource, ProjectView
-from stackwright.core.openstack.tenant_secrets import refusal
 from stackwright.core.plan import Key
 
 if TYPE_CHECKING:
@@ -54,15 +51,14 @@ class OpenStackClouds:
     def __init__(
         self, secrets: Secrets, tell: Tell, count: Count = lambda method, code: None, way: Way = as_written
     ) -> None:
-        self._secrets, self._tell, self._count = secrets, tell, count
+        self._tell, self._count = tell, count
         self._logins = Logins(secrets, way)
         self._projects: dict[str, Project] = {}
         self._threads: dict[str, Executor] = {}  # by namespace of the Secret
         self._of: dict[str, Project] = {}  # uid → project of its last subscription
-        # uid and type → time until which a request may still take effect; kept until a later list shows the effect
-        self._unsure: dict[tuple[str, str], float] = {}
         self._attempts = Attempts()
         self._lists = Lists(self._do, self._tell_all)
+        self._changes = Changes(self._do, self._tell_all, self._lists, secrets)
         self._started = self._swept = time.monotonic()
 
     def in_time(self, controller: str, key: Key) -> AbstractAsyncContextManager[None]:
@@ -142,85 +138,7 @@ class OpenStackClouds:
         if self._of.get(call.uid) is not project:
             text = f"the credentials of {call.cloud} changed since its resources were listed; they are listed again"
             return Deferred(Reason.CREDENTIALS_CHANGED, text)
-        subscription, id_ = project.subscriptions[call.uid].subscription, ""
-        project.order.lists(project.listing)
-        if deferred := project.order.begin(call, subscription, time.monotonic()):
-            return deferred
-        try:
-            user_data = await self._user_data(call)
-            if isinstance(user_data, Deferred):
-                return user_data
-            if await self._is_elsewhere(call, project):
-                text = f"Another client attached or detached {call.resource_key[0]} {call.id}; its state is read again"
-                return Deferred(Reason.CONFLICT, text)
-            id_, response = await self._ask_for(call, project, user_data)
-        finally:
-            project.order.lists(project.listing)
-            self._tell_all(project.order.end(call, subscription, id_, time.monotonic()))
-        self._store(call, project.snapshot, id_, response)
-        host, field = TYPES[call.resource_key[0]].attached or ("", "")
-        if id_of_host := call.body.get(field):
-            self._tell_all((each.controller, each.key) for each in project.having((host, id_of_host)))
-        return Done(id_)
-
-    @staticmethod
-    def _store(call: CloudCall, snapshot: Snapshot, id_: str, response: Mapping[str, Any] | None) -> None:
-        """Store the result of a call; `response` is the resource as the API returned it, None after a 404."""
-        what, now = _changed(call), time.monotonic()
-        if call.do == "delete":
-            snapshot.leaving((what, id_), now)
-        if call.do == "delete" and not TYPES[what].built:  # resources with a state take time to be deleted
-            (snapshot.drop if response is None else snapshot.deleted)((what, id_), now)
-        elif response:
-            snapshot.write(resource_of(what, response), now)
-        elif call.do == "update":
-            snapshot.changed((what, id_), call.body, now)
-
-    async def _ask_for(
-        self, call: CloudCall, project: Project, user_data: bytes | None
-    ) -> tuple[str, Mapping[str, Any] | None]:
-        service, state = REST[call.resource_key[0]].service, project.subscriptions[call.uid]
-        try:
-            return await self._do(call.cloud, project, service, lambda made: run(made, call, user_data))
-        except TransientCloudError as error:
-            if error.cause in (Reason.UNREACHABLE, Reason.SERVER_ERROR):
-                now, what = time.monotonic(), _changed(call)
-                self._unsure[call.uid, what] = now + SETTLE
-                # An earlier look would succeed, although it would only show an unsettled state. That would hide this
-                # error and reset the backoff.
-                shown = self._lists.prove(project, what, now + SETTLE)
-                error.after = max(error.after or 0.0, shown - now)
-                state.waits = state.waits and max(state.waits, shown)  # until then the watch runs
-            raise
-
-    async def _is_elsewhere(self, call: CloudCall, project: Project) -> bool:
-        """Whether the attachment or use of a resource differs from the snapshot on which the call is based. If so, the
-        snapshot is corrected.
-
-        The snapshot may be minutes old: a deletion would remove a floating IP address from its current port, or a port
-        from a server.
-        """
-        (what, _), snapshot = call.resource_key, project.snapshot
-        fields, known = _decisive(call), snapshot.things.get((what, call.id))
-        if not fields or known is None:
-            return False
-        now = await self._lists.single(call.cloud, project, what, call.id)
-        if now is None or all((now.facts.get(each) or "") == (known.facts.get(each) or "") for each in fields):
-            return False
-        snapshot.write(now, time.monotonic())
-        return True
-
-    async def _user_data(self, call: CloudCall) -> bytes | Deferred | None:
-        if call.user_data is None:
-            return None
-        key, name = call.user_data
-        secret = await self._secrets(key)
-        if refused := refusal(secret, key):
-            return Deferred(Reason.WAITING_FOR_USER_DATA, refused)
-        data = secret_data(secret)
-        if name not in data:
-            return Deferred(Reason.WAITING_FOR_USER_DATA, f"Waiting for Secret {'/'.join(key)} with the key {name}")
-        return data[name].encode(errors=NO_TEXT)  # it may be compressed
+        return await self._changes.submit(call, project)
 
     def _settled_at(self, project: Project, state: SubscriptionState, what: str) -> float:
         """Time by which earlier requests have taken effect on a type; only whole lists that begin later prove
@@ -233,7 +151,7 @@ class OpenStackClouds:
             snapshot.evidence,
             moved=bool(subscription.moved),
             started=self._started,
-            uncertain=self._unsure.get((subscription.uid, what), 0.0),
+            uncertain=self._changes.uncertain_until(subscription.uid, what),
         )
 
     def _tell_all(self, whom: Iterable[Subscriber]) -> None:
@@ -261,14 +179,11 @@ class OpenStackClouds:
             if project.used < now - FORGET:
                 self._projects.pop(digest).close()
         self._of = {uid: project for uid, project in self._of.items() if uid in project.subscriptions}
-        self._unsure = {key: until for key, until in self._unsure.items() if self._is_unproven(*key)}
+        self._changes.forget(self._of)
         used = {project.connection.threads for project in self._projects.values()}
         for namespace, threads in list(self._threads.items()):
             if threads not in used:
                 self._threads.pop(namespace).shutdown(wait=False)
-
-    def _is_unproven(self, uid: str, what: str) -> bool:
-        return uid in self._of and not self._of[uid].snapshot.does(what, self._unsure[uid, what])
 
     async def _do(
         self, cloud: CloudRef, project: Project, service: str, what: Callable[[Connection], T], *, queues: bool = True
@@ -276,7 +191,7 @@ class OpenStackClouds:
         try:
             return await project.connection.do(service, what, queues=queues)
         except TransientCloudError as error:
-            if error.cause is Reason.AUTHENTICATION_FAILED:
+            if error.cause in (Reason.AUTHENTICATION_FAILED, Reason.TOKEN_REFUSED):
                 self._logins.forget(cloud)
             raise
 
@@ -285,16 +200,3 @@ class OpenStackClouds:
             project.close()
         for threads in self._threads.values():
             threads.shutdown(wait=False, cancel_futures=True)
-
-
-def _changed(call: CloudCall) -> str:
-    """The type of the resource that a call changes: the port if a router gets an interface."""
-    return "port" if ADD_INTERFACE in call.body else call.resource_key[0]
-
-
-def _decisive(call: CloudCall) -> tuple[str, ...]:
-    """Fields of a resource that tell whether the call is still right."""
-    _, field = TYPES[call.resource_key[0]].attached or ("", "")
-    if call.do == "delete" and call.why == DUPLICATE:
-        return TYPES[call.resource_key[0]].used
-    return (field,) if field and (call.do == "delete" or field in call.body) else ()

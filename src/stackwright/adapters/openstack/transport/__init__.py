@@ -1,1 +1,1 @@
-"""From credentials to checked responses: clouds.yaml, connections, time limits, sizes and shapes of responses."""
+"""From credentials to checked responses: clouds.yaml, connections, shared requests, limits and shapes of responses."""

@@ -11,20 +11,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack.transport.deadline import TIMEOUT
-from stackwright.core.errors import TerminalError
-from stackwright.core.plan import Key
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
 
 PAGE = 500  # items of a response, which is bounded
 AUTH = ("username", "password", "auth_url", "project_name", "user_domain_name", "project_domain_name")
-
-
-def require_credentials(admin: Mapping[str, str], secret: Key) -> None:
-    """Raise TerminalError with the required keys that the administrator's Secret lacks."""
-    if missing := [key for key in AUTH if not admin.get(key)]:
-        raise TerminalError(f"Secret {'/'.join(secret)} lacks {', '.join(missing)}")
 
 
 def connect(

@@ -18,7 +18,7 @@ import yaml
 
 from stackwright.api.errors import name_of
 
-LONGEST = 64 * 1024  # characters of a clouds.yaml
+FILE_CHARACTERS = 64 * 1024  # of a clouds.yaml
 AUTH = frozenset(
     {
         "auth_url", "username", "user_id", "password", "token", "system_scope", "trust_id", "tenant_name",
@@ -76,8 +76,8 @@ def entry_of(text: str, cloud: str) -> dict[str, Any]:
 
 
 def _clouds(text: str) -> dict[Any, Any]:
-    if len(text) > LONGEST:
-        raise BadEntry(f"is longer than {LONGEST // 1024} KiB")
+    if len(text) > FILE_CHARACTERS:
+        raise BadEntry(f"is longer than {FILE_CHARACTERS // 1024} KiB")
     if DIRECTIVE.search(text):  # libyaml compares each with all others
         raise BadEntry("YAML directives (lines that begin with %) are not allowed")
     try:

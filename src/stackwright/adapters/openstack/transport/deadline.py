@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 from stackwright.adapters.threads import left
 from stackwright.core.errors import TransientError
-from stackwright.core.openstack.clouds import LATE, LONGEST
+from stackwright.core.openstack.clouds import CALL_SECONDS, LATE
 from stackwright.core.openstack.errors import Reason, TransientCloudError
 
 TIMEOUT = 30  # seconds to connect, and between two bytes of a response
@@ -31,4 +31,4 @@ def check_time() -> None:
 
 
 def late() -> TransientError:
-    return TransientError(f"it takes longer than {LONGEST:.0f} s and will be continued")
+    return TransientError(f"it takes longer than {CALL_SECONDS:.0f} s and will be continued")

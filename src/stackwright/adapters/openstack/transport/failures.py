@@ -1,13 +1,15 @@
-"""Failures of a login, of which two prove that the credentials are lost."""
+"""Failures of a login or of an identity, of which two prove that the credentials are lost."""
 
 from __future__ import annotations
 
 import threading
 
-from stackwright.core.openstack.errors import UNSURE, TransientCloudError
+from stackwright.core.openstack.errors import UNSURE, Reason, TerminalCloudError, TransientCloudError
 
 CONFIRM = 5.0  # seconds between two failures that together prove that credentials are lost
 LAPSE = 300.0  # seconds after which an earlier failure proves nothing
+# Responses after a successful login.
+ACCEPTED = (Reason.CONFLICT, Reason.FORBIDDEN, Reason.NOT_FOUND, Reason.QUOTA_EXCEEDED, Reason.REJECTED)
 
 
 class Failures:
@@ -17,8 +19,10 @@ class Failures:
         self._times: tuple[float, float] | None = None  # of the first and of the last one
         self._lock = threading.Lock()
 
-    def note(self, error: TransientCloudError, now: float) -> None:
-        """Set `sure` of an error that may mean lost credentials."""
+    def note(self, error: TransientCloudError | TerminalCloudError, now: float) -> None:
+        """Set `sure` of an error that may mean lost credentials. One after a successful login is a success."""
+        if error.cause in ACCEPTED:
+            self.clear()
         if error.cause not in UNSURE:
             return
         with self._lock:

@@ -4,7 +4,7 @@ All objects with resources in the project use it. After a rate-limit response, n
 response. While a service hangs or refuses the credentials, only one caller retries, and all others get its last error
 at once. So a hanging cloud does not block the workers of its objects. It does not block other clouds either: the
 credentials of each namespace have their own threads, enough for many hanging clouds, and a request that waited for a
-thread is not sent to a cloud that hangs by then. All requests of one call share the timeout LONGEST: a cloud may
+thread is not sent to a cloud that hangs by then. All requests of one call share the timeout CALL_SECONDS: a cloud may
 respond to each within its timeout, and still list so many resources that they take hours.
 """
 
@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, TypeVar
 from stackwright.adapters.openstack.transport.deadline import in_time
 from stackwright.adapters.openstack.transport.failures import Failures
 from stackwright.adapters.openstack.transport.login import Count, Login, connection
-from stackwright.adapters.openstack.transport.send import in_cloud_thread, problem, state_of
+from stackwright.adapters.openstack.transport.send import in_cloud_thread, is_keystones, problem, state_of
 from stackwright.adapters.openstack.transport.shapes import project_of
 from stackwright.adapters.threads import LibraryFailed, after, contained, within
-from stackwright.core.openstack.clouds import LONGEST
+from stackwright.core.openstack.clouds import CALL_SECONDS
 from stackwright.core.openstack.errors import ListTooLong, Reason, TerminalCloudError, TransientCloudError
 
 if TYPE_CHECKING:
@@ -39,7 +39,9 @@ SLOW = 10.0  # seconds; a call that fails sooner delays no other caller
 PAUSE = 5.0  # seconds before a caller retries
 TRY = 60.0  # seconds until the next caller may retry, if the retry has no result
 GRACE = 30.0  # seconds for the last request to end, which may have to resolve a name or try many addresses
-BEGIN = 0.8  # part of LONGEST; a call that waited longer for a thread is not sent: a response may exceed the time left
+BEGIN = (
+    0.8  # part of CALL_SECONDS; a call that waited longer for a thread is not sent: a response may exceed the time left
+)
 WAITED = "the request was not sent, because earlier requests to OpenStacks of this namespace took too long"
 MOMENT = 0.1  # seconds; a failure within this time before the deadline is attributed to the deadline
 SPREAD = (1.0, 1.2)  # random factor, so that callers do not all retry at one moment after a rate limit
@@ -88,8 +90,8 @@ class ProjectConnection:
         Lists (`queues` false) do not queue behind other calls, because only one per type is in progress and many
         callers need it. They have no deadline, because they may have many pages and no caller waits long for them.
         """
-        until = after(LONGEST) if queues else math.inf
-        async with in_time(LONGEST + GRACE if queues else None), self._free if queues else nullcontext():
+        until = after(CALL_SECONDS) if queues else math.inf
+        async with in_time(CALL_SECONDS + GRACE if queues else None), self._free if queues else nullcontext():
             return await self._ask(service, until, lambda: within(until, lambda: self._guarded(service, what)))
 
     async def _ask(self, service: str, until: float, what: Callable[[], T]) -> T:
@@ -102,7 +104,7 @@ class ProjectConnection:
             """Record a failure of the service before this thread takes the next queued call."""
             if not tries:
                 self.check(service)
-            if after((1 - BEGIN) * LONGEST) > until:
+            if after((1 - BEGIN) * CALL_SECONDS) > until:
                 if tries and (silent := self._silent.get(service)):
                     self._silent[service] = time.monotonic(), silent[1]  # the next caller retries
                 raise TransientCloudError(Reason.UNREACHABLE, WAITED)
@@ -129,7 +131,7 @@ class ProjectConnection:
                 self._quiet = until, error
         slow = now - began > SLOW and not isinstance(error, ListTooLong)  # it responded all the time
         hung = slow and not late and error.cause in (Reason.UNREACHABLE, Reason.SERVER_ERROR)
-        if hung or error.cause is Reason.AUTHENTICATION_FAILED:
+        if hung or error.cause in (Reason.AUTHENTICATION_FAILED, Reason.TOKEN_REFUSED):
             self._silent[service] = now + PAUSE, error
 
     def _guarded(self, service: str, what: Callable[[Connection], T]) -> T:
@@ -150,9 +152,10 @@ class ProjectConnection:
             return answer
         except exceptions.Unauthorized as error:
             refused = TransientCloudError(Reason.AUTHENTICATION_FAILED, self._error_text(error, service))
-            self._failures.note(refused, time.monotonic())
+            if is_keystones(error.response):
+                self._failures.note(refused, time.monotonic())
             raise refused from None
-        except TransientCloudError as error:
+        except (TransientCloudError, TerminalCloudError) as error:
             self._failures.note(error, time.monotonic())
             raise
         except exceptions.TooManyRequests as error:  # from Keystone; responses of other services do not raise

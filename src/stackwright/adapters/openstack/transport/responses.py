@@ -39,7 +39,7 @@ VALUES = 100_000  # JSON values in one response; each takes up to 150 bytes in P
 CHUNK = 64 << 10
 # Seconds from the request to the last byte of the response; the read timeout, TIMEOUT, restarts with each byte. If the
 # first byte comes as late as allowed, the time left suffices for the largest response at 1.2 Mbit/s.
-LONGEST = 2.0 * TIMEOUT
+RESPONSE_SECONDS = 2.0 * TIMEOUT
 NO_WAY = (
     "Connection refused", "Connection reset", "Network is unreachable", "No route to host",
     "Name or service not known", "Temporary failure in name resolution", "Failed to resolve",
@@ -55,12 +55,15 @@ class ResponseRefused(RequestException):
 
 
 class _Received(io.RawIOBase):
-    """Data that a socket receives within LONGEST and before the thread's deadline; later reads raise TimeoutError."""
+    """Data that a socket receives within RESPONSE_SECONDS and before the thread's deadline.
+
+    Later reads raise TimeoutError.
+    """
 
     def __init__(self, sock: socket.socket, received: io.RawIOBase) -> None:
         self._sock, self._received = sock, received
-        self._pause = sock.gettimeout() or LONGEST
-        self._until = time.monotonic() + min(LONGEST, left())
+        self._pause = sock.gettimeout() or RESPONSE_SECONDS
+        self._until = time.monotonic() + min(RESPONSE_SECONDS, left())
 
     def readable(self) -> bool:
         return True

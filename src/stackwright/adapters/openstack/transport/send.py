@@ -140,22 +140,34 @@ def problem_of(response: Response, *, ids: bool = True) -> TransientCloudError |
     return problem(response.status_code, text_of(response), after, own=own)
 
 
+def is_keystones(response: Response | None) -> bool:
+    """Whether an error response is Keystone's own. A gateway before it may refuse requests, too."""
+    found = None if response is None else _mapping_of(response)
+    return found is not None and found.keys() == {"error"} and isinstance(found["error"], dict)
+
+
 def _has_id(response: Response) -> bool:
     return REQUEST_ID.lower() in {name.lower() for name in response.headers}
 
 
 def _is_formed(response: Response) -> bool:
     """Whether a 404 has the format of OpenStack's services, or of their libraries' responses for unknown paths."""
-    if len(response.content) > LONGEST_ERROR:
-        return False
-    try:
-        found: Any = response.json()
-    except (ValueError, RecursionError):
-        return False
-    if not isinstance(found, dict):
+    found = _mapping_of(response)
+    if found is None:
         return False
     unknown_path = "title" in found and found.get("code") in (404, "404 Not Found")
     return unknown_path or found.keys() in FORMS
+
+
+def _mapping_of(response: Response) -> dict[str, Any] | None:
+    """The JSON of an error; None if it is no mapping, or longer than any error of an OpenStack."""
+    if len(response.content) > LONGEST_ERROR:
+        return None
+    try:
+        found: Any = response.json()
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def problem(
@@ -169,8 +181,8 @@ def problem(
     if status in (403, 409, 413) and any(word.replace(" ", "") in words for word in QUOTA):
         return TransientCloudError(Reason.QUOTA_EXCEEDED, said, after or 30.0)
     match status:
-        case 401:
-            return TransientCloudError(Reason.AUTHENTICATION_FAILED, said)
+        case 401:  # of a service, although Keystone accepted the login again
+            return TransientCloudError(Reason.TOKEN_REFUSED, said)
         case 404:
             return TransientCloudError(Reason.NOT_FOUND, said)
         case 409:

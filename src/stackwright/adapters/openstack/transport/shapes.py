@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from requests import Response
 
 Name = Annotated[str, Field(min_length=1, max_length=255)]
-LONGEST = 4096  # characters; OpenStack's own texts have at most 1024, except in fields that are not read
-Line = Annotated[str, Field(max_length=LONGEST)]
+LINE_CHARACTERS = 4096  # OpenStack's own texts have at most 1024, except in fields that are not read
+Line = Annotated[str, Field(max_length=LINE_CHARACTERS)]
 Text = Line | None
 T = TypeVar("T")
 MOST = 1000  # items of one field of a resource: tags, addresses on all networks together, …

@@ -18,9 +18,10 @@ import pytest
 import yaml
 
 from stackwright.adapters.openstack.tenant import attach as tenant_attach
+from stackwright.adapters.openstack.tenant import changes as tenant_changes
 from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
 from stackwright.adapters.openstack.tenant import lists as tenant_lists
-from stackwright.adapters.openstack.tenant import project_session, single_flight
+from stackwright.adapters.openstack.tenant import project_session
 from stackwright.adapters.openstack.tenant import snapshot as tenant_snapshot
 from stackwright.adapters.openstack.tenant import whole_list as tenant_whole_list
 from stackwright.adapters.openstack.tenant.absence import CONFIRM, SETTLE
@@ -33,7 +34,7 @@ from stackwright.adapters.openstack.tenant.rest_types import RARELY, REST, resou
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot, fetch, peek
 from stackwright.adapters.openstack.tenant.whole_list import WholeList
 from stackwright.adapters.openstack.transport import login as transport_login
-from stackwright.adapters.openstack.transport import project_connection
+from stackwright.adapters.openstack.transport import project_connection, single_flight
 from stackwright.adapters.openstack.transport.login import login_of
 from stackwright.adapters.openstack.transport.send import CloudState, problem, problem_of
 from stackwright.controllers.capicluster.resolve import resolve as resolve_cluster
@@ -388,7 +389,7 @@ def test_a_zone_has_a_name_and_no_id() -> None:
     ("status", "text", "reason"),
     [
         (400, "Invalid image", "BlockedRejected"),
-        (401, "log in", "AuthenticationFailed"),
+        (401, "log in", "TokenRefused"),
         (403, "Policy does not allow", "BlockedForbidden"),
         (403, "Quota exceeded for cores: Requested 2", "QuotaExceeded"),
         (404, "no network", "NotFound"),
@@ -738,7 +739,15 @@ class Time:
 @pytest.fixture
 def time(monkeypatch: pytest.MonkeyPatch) -> Time:
     made = Time()
-    modules = (tenant_attach, tenant_clouds, tenant_lists, project_connection, transport_login, project_session)
+    modules = (
+        tenant_attach,
+        tenant_changes,
+        tenant_clouds,
+        tenant_lists,
+        project_connection,
+        transport_login,
+        project_session,
+    )
     for module in modules:
         monkeypatch.setattr(module, "time", made)
     return made
@@ -810,7 +819,7 @@ async def test_who_cannot_read_the_credentials_changes_nothing(
 ) -> None:
     """An operator that is cut off from the Kubernetes API: another one may run already."""
     sent: list[Any] = []
-    monkeypatch.setattr(tenant_clouds, "run", lambda *call: sent.append(call) or ("1", None))
+    monkeypatch.setattr(tenant_changes, "run", lambda *call: sent.append(call) or ("1", None))
     port_ = clouds([])
     await look(port_, CLOUD, replace(subscription(1), uid=UID))
     await submit(port_, call("delete", "port", "a", id="1"))
@@ -1019,7 +1028,7 @@ async def test_servers_are_created_in_turn_and_the_next_is_woken_when_a_slot_fre
     told: list[Any] = []
     port_, least = clouds(told), SERVERS[0]
     bodies = {n: {"id": str(n), "status": "BUILD"} for n in range(least + 1)}
-    monkeypatch.setattr(tenant_clouds, "run", lambda made, call, _: (call.body["id"], bodies[int(call.body["id"])]))
+    monkeypatch.setattr(tenant_changes, "run", lambda made, call, _: (call.body["id"], bodies[int(call.body["id"])]))
 
     async def make(n: int) -> str:
         return await submit(port_, CloudCall(CLOUD, "create", SERVER_KEY, f"{UID}{n}", body=bodies[n]))
@@ -1048,7 +1057,7 @@ async def test_a_deferred_request_holds_no_worker_and_is_woken_when_a_slot_frees
     told: list[Any] = []
     port_, done = clouds(told), threading.Event()
     made = {"id": "s", "status": "BUILD"}
-    monkeypatch.setattr(tenant_clouds, "run", lambda _, call, data: (done.wait(100) and call.uid, made))
+    monkeypatch.setattr(tenant_changes, "run", lambda _, call, data: (done.wait(100) and call.uid, made))
     least = REQUESTS[0]
     calls = [CloudCall(CLOUD, "create", SERVER_KEY, f"{UID}{n}") for n in range(least + 1)]
     for n in range(least + 1):
@@ -1076,7 +1085,7 @@ async def test_a_failed_request_for_a_server_frees_its_slot(
     lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     port_ = clouds([])
-    monkeypatch.setattr(tenant_clouds, "run", Mock(side_effect=TerminalCloudError("Rejected", "no")))
+    monkeypatch.setattr(tenant_changes, "run", Mock(side_effect=TerminalCloudError("Rejected", "no")))
     for n in range(SERVERS[0] + 1):
         await look(port_, CLOUD, subscription(n, waits=True, begun=False))
         with pytest.raises(TerminalCloudError, match="no"):
@@ -1086,7 +1095,7 @@ async def test_a_failed_request_for_a_server_frees_its_slot(
 
 async def test_a_wait_for_user_data_blocks_no_other_object(lists: Lists, monkeypatch: pytest.MonkeyPatch) -> None:
     port_ = clouds([])
-    monkeypatch.setattr(tenant_clouds, "run", lambda made, call, _: (call.uid, {}))
+    monkeypatch.setattr(tenant_changes, "run", lambda made, call, _: (call.uid, {}))
     for n in range(SERVERS[0] + 1):
         await look(port_, CLOUD, subscription(n, waits=True, begun=False))
     for n in range(SERVERS[0]):
@@ -1108,7 +1117,7 @@ async def test_user_data_of_another_owner_are_not_sent(lists: Lists, monkeypatch
             return {"data": {"clouds.yaml": clouds_yaml}}
         return {"metadata": {"ownerReferences": [owner | {"controller": True}]}, "data": {"value": "eA=="}}
 
-    monkeypatch.setattr(tenant_clouds, "run", lambda made, call, user_data: sent.append(user_data))
+    monkeypatch.setattr(tenant_changes, "run", lambda made, call, user_data: sent.append(user_data))
     port_ = OpenStackClouds(secrets, lambda controller, key: None)
     await look(port_, CLOUD, subscription(0, waits=True, begun=False))
     call_ = CloudCall(CLOUD, "create", SERVER_KEY, f"{UID}0", user_data=(("ns", "kubeconfig"), "value"))
@@ -1131,7 +1140,7 @@ async def test_a_secret_value_that_is_no_text_is_an_error_of_the_user(
     async def secrets(key: Any) -> Any:
         return {"data": {name: base64.b64encode(value).decode() for name, value in found.items()}}
 
-    monkeypatch.setattr(tenant_clouds, "run", lambda made, call, user_data: (user_data.hex(), {}))
+    monkeypatch.setattr(tenant_changes, "run", lambda made, call, user_data: (user_data.hex(), {}))
     port_ = OpenStackClouds(secrets, lambda controller, key: None)
     await look(port_, CLOUD, subscription(0, waits=True, begun=False))
     call_ = CloudCall(CLOUD, "create", SERVER_KEY, f"{UID}0", user_data=(("ns", "data"), "value"))
@@ -1159,7 +1168,7 @@ async def test_a_router_with_a_new_interface_changes_the_picture_of_the_port(
     lists: Lists, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lists.things["port"] = [port("p")]
-    monkeypatch.setattr(tenant_clouds, "run", lambda made, call, data: ("r", INTERFACE))
+    monkeypatch.setattr(tenant_changes, "run", lambda made, call, data: ("r", INTERFACE))
     port_ = clouds([])
     asks = Subscription("capicluster", ("ns", "c"), UID, ("port",), frozenset({("port", "p")}), waits=True, begun=False)
     await look(port_, CLOUD, asks)
@@ -1172,7 +1181,7 @@ async def test_a_router_with_a_new_interface_changes_the_picture_of_the_port(
 async def test_tags_that_were_set_back_are_not_set_back_again(lists: Lists, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neutron answers with the tags and no port, Nova with nothing."""
     lists.things["port"] = [CloudResource("port", "p", "web-0", facts={"tags": ["theirs"], "device_id": "s"})]
-    monkeypatch.setattr(tenant_clouds, "run", lambda made, call, data: ("p", {}))
+    monkeypatch.setattr(tenant_changes, "run", lambda made, call, data: ("p", {}))
     port_ = clouds([])
     asks = Subscription("server", ("ns", "c"), UID, ("port",), frozenset({("port", "p")}), waits=True, begun=False)
     await look(port_, CLOUD, asks)
@@ -1297,7 +1306,7 @@ async def test_the_deletion_of_an_unrecorded_marked_resource_is_visible(
     lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For example a volume whose creator ended before it wrote the id."""
-    monkeypatch.setattr(tenant_clouds, "run", lambda made, call, user_data: (call.id, {}))
+    monkeypatch.setattr(tenant_changes, "run", lambda made, call, user_data: (call.id, {}))
     lists.things["volume"] = [CloudResource("volume", "v", state="available", mark=mark(UID, ("volume", "root")))]
     port_, one = clouds([]), Subscription("server", ("ns", "web"), UID, KINDS, waits=True)
     time.now += SETTLE
@@ -1323,7 +1332,7 @@ async def test_after_a_429_no_object_of_the_project_sends_requests(
 ) -> None:
     answers: list[Any] = []
     monkeypatch.setattr(tenant_clouds, "find", lambda made, asked: answers.append(asked) or ())
-    monkeypatch.setattr(tenant_clouds, "run", lambda made, call, data: answers.append(call) or ("1", {}))
+    monkeypatch.setattr(tenant_changes, "run", lambda made, call, data: answers.append(call) or ("1", {}))
     lists.things["server"] = [CloudResource("server", str(n)) for n in range(4)]
     port_ = clouds([], {"theirs": "pw-y"})
     await look(port_, CLOUD, subscription(1, waits=True, begun=False))
@@ -1366,14 +1375,14 @@ async def test_an_unused_subscription_is_forgotten_with_its_data(lists: Lists, t
     (project,) = port_._projects.values()
     project.snapshot.write(port("old"), time.now)
     project.snapshot.drop(("port", "old"), time.now)
-    port_._unsure[f"{UID}1", "server"] = time.now + 8
+    port_._changes._uncertain[f"{UID}1", "server"] = time.now + 8
     for _ in range(65):
         time.now += 60
         await look(port_, CLOUD, subscription(1))
     assert list(project.subscriptions) == [f"{UID}1"]
     assert not project.snapshot.written
     assert not project.snapshot._owned
-    assert not port_._unsure
+    assert not port_._changes._uncertain
     await port_.close()
 
 
@@ -1579,7 +1588,7 @@ async def test_the_object_of_a_port_is_woken_at_once_by_a_new_floating_ip(
 ) -> None:
     told: list[Any] = []
     body = {"port_id": "p"}
-    monkeypatch.setattr(tenant_clouds, "run", lambda connection, call, data: ("f", {"id": "f", **body}))
+    monkeypatch.setattr(tenant_changes, "run", lambda connection, call, data: ("f", {"id": "f", **body}))
     port_ = clouds(told)
     server = Subscription("server", ("ns", "web"), f"{UID}1", KINDS, frozenset({("port", "p")}))
     for each in (server, subscription(2), Subscription("floatingippool", ("ns", "pool"), UID, ("floating-ip",))):

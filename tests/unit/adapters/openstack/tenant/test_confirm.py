@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from stackwright.adapters.openstack.tenant import changes as tenant_changes
 from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
 from stackwright.adapters.openstack.tenant import lists as tenant_lists
 from stackwright.adapters.openstack.tenant.absence import CONFIRM, AbsenceEvidence
@@ -200,7 +201,7 @@ async def test_a_resource_deleted_at_our_request_is_gone_and_one_404_is_not_enou
     cloud.things[what] = things(what, 1)
     port_, subscription = clouds([]), asks(what, IDS[0])
     await look(port_, CLOUD, subscription)
-    monkeypatch.setattr(tenant_clouds, "run", lambda made, call, data: (call.id, {} if found else None))
+    monkeypatch.setattr(tenant_changes, "run", lambda made, call, data: (call.id, {} if found else None))
     await submit(port_, CloudCall(CLOUD, "delete", (what, ""), UID, id=IDS[0]))  # type: ignore[arg-type]
     assert cloud.single == ([(what, IDS[0])] if TYPES[what].attached else []), "somebody may have attached it"
     cloud.single.clear()
@@ -222,7 +223,7 @@ async def test_the_rules_of_a_group_are_deleted_with_it(
     subscription = replace(asks("security-group"), kinds=("security-group", "security-group-rule"), ids=known)
     port_ = clouds([])
     assert len((await look(port_, CLOUD, subscription)).things) == 4
-    monkeypatch.setattr(tenant_clouds, "run", lambda made, call, data: (call.id, {}))
+    monkeypatch.setattr(tenant_changes, "run", lambda made, call, data: (call.id, {}))
     await submit(port_, CloudCall(CLOUD, "delete", ("security-group", ""), UID, id=IDS[0]))
     cloud.things.clear()
     time.now += WHOLE

@@ -15,13 +15,14 @@ from unittest.mock import AsyncMock, Mock
 import pytest
 
 from stackwright.adapters import threads
+from stackwright.adapters.openstack.tenant import changes as tenant_changes
 from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
 from stackwright.adapters.openstack.tenant import lists as tenant_lists
-from stackwright.adapters.openstack.tenant import project_session, single_flight
+from stackwright.adapters.openstack.tenant import project_session
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
 from stackwright.adapters.openstack.tenant.requests import run
 from stackwright.adapters.openstack.tenant.rules import INTERFACES
-from stackwright.adapters.openstack.transport import login, project_connection, responses
+from stackwright.adapters.openstack.transport import login, project_connection, responses, single_flight
 from stackwright.adapters.openstack.transport.login import Login
 from stackwright.adapters.openstack.transport.project_connection import GRACE, ProjectConnection
 from stackwright.api.infra.server import OpenStackServer
@@ -31,7 +32,7 @@ from stackwright.controllers.infra.origin import ORIGIN
 from stackwright.controllers.server import controller as server_controller
 from stackwright.core.objects import FINALIZER
 from stackwright.core.openstack.calls import CloudCall
-from stackwright.core.openstack.clouds import LATE, LONGEST
+from stackwright.core.openstack.clouds import CALL_SECONDS, LATE
 from stackwright.core.openstack.errors import TransientCloudError
 from stackwright.core.openstack.resources import CloudRef, CloudResource, ProjectView
 from stackwright.core.settings import Settings
@@ -90,7 +91,7 @@ async def looked(subscribe: Callable[..., Any], find: Callable[..., Any], name: 
 @pytest.mark.parametrize("name", [each.name for each in REMOTE])
 async def test_a_look_at_an_unresponsive_cloud_times_out_and_reports_it(name: str) -> None:
     seen = await looked(lambda *_: asyncio.sleep(1e6), lambda *_: asyncio.sleep(1e6), name)
-    assert now() == LONGEST
+    assert now() == CALL_SECONDS
     assert (seen.failure.reason, seen.failure.message) == ("Unreachable", LATE)
 
 
@@ -104,7 +105,7 @@ async def test_a_look_times_out_even_if_each_of_its_many_queries_is_fast_enough(
     groups = [{"filter": {"name": f"g{n}"}} for n in range(64)]
     ports = [{**port, "securityGroups": [group]} for port, group in zip(ports, groups, strict=True)]
     seen = await looked(AsyncMock(), find, "server", **{**GOOD["OpenStackServer"], "ports": ports})
-    assert now() <= LONGEST
+    assert now() <= CALL_SECONDS
     assert seen.failure.message == LATE
 
 
@@ -119,7 +120,7 @@ class Cloud:
         self.there: set[tuple[str, str]] = set()
         self.requests, self.takes, self._for = 0, SLOW, 0.0
         clock = Mock(monotonic=lambda: now() + 100_000, time=lambda: now() + 100_000, perf_counter=now)
-        parts = (tenant_clouds, tenant_lists, single_flight, project_connection, login, project_session)
+        parts = (tenant_changes, tenant_clouds, tenant_lists, single_flight, project_connection, login, project_session)
         for module in (*parts, reconcile):
             monkeypatch.setattr(module, "time", clock)
         monkeypatch.setattr(project_connection, "connection", lambda *_: Mock(current_project_id="p"))
@@ -128,7 +129,7 @@ class Cloud:
         monkeypatch.setattr(tenant_lists, "fetch", lambda *_: [])
         monkeypatch.setattr(tenant_lists, "peek", lambda *_: [])
         monkeypatch.setattr(tenant_lists, "single", self._single)
-        monkeypatch.setattr(tenant_clouds, "run", self._run)
+        monkeypatch.setattr(tenant_changes, "run", self._run)
 
     def _single(self, connection: Any, what: str, id_: str) -> CloudResource | None:
         self.requests, self._for = self.requests + 1, SLOW
@@ -233,7 +234,7 @@ async def test_a_queued_request_to_a_slow_cloud_times_out_too(monkeypatch: pytes
     monkeypatch.setattr(project_connection, "in_cloud_thread", lambda *_: asyncio.sleep(1e6))
     ended = await asyncio.gather(*(project.do("compute", lambda _: "") for _ in range(20)), return_exceptions=True)
     assert {str(each) for each in ended} == {LATE}
-    assert now() == LONGEST + GRACE
+    assert now() == CALL_SECONDS + GRACE
     project.close()
 
 
@@ -304,7 +305,7 @@ def neutron() -> Iterator[Neutron]:
 
 @pytest.fixture
 def project(neutron: Neutron, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProjectConnection]:
-    monkeypatch.setattr(project_connection, "LONGEST", 1.0)
+    monkeypatch.setattr(project_connection, "CALL_SECONDS", 1.0)
     monkeypatch.setattr(project_connection, "project_of", lambda _: "p")
     auth = {"auth_url": f"{neutron.at}/v3", "username": "u", "password": "pw-x", "project_name": "p"}
     made = ProjectConnection(Login("d", {"auth": {**auth, "user_domain_name": "d", "project_domain_name": "d"}}, ""))
@@ -317,7 +318,7 @@ async def test_an_action_of_very_many_requests_times_out_and_continues_next_time
 ) -> None:
     """A cloud determines how many interfaces a router has: 1000 interfaces were 1000 requests of one action."""
     await warm(neutron, project)
-    monkeypatch.setattr(project_connection, "LONGEST", 5 * RESPONSE)
+    monkeypatch.setattr(project_connection, "CALL_SECONDS", 5 * RESPONSE)
     for module in (threads, project_connection, responses):
         monkeypatch.setattr(module, "time", Mock(monotonic=lambda: neutron.clock))
     left, attempts = [len(neutron.ports)], 0

@@ -10,15 +10,16 @@ from unittest.mock import AsyncMock, Mock
 
 import pytest
 
-from stackwright.adapters.openstack.tenant import attempts, clouds, project_session, single_flight
+from stackwright.adapters.openstack.tenant import attempts, clouds, project_session
 from stackwright.adapters.openstack.tenant.clouds import SWEEP, OpenStackClouds
 from stackwright.adapters.openstack.tenant.project_session import ANSWER, ANSWERS, FORGET, Project
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot
+from stackwright.adapters.openstack.transport import single_flight
 from stackwright.adapters.openstack.transport.project_connection import THREADS
 from stackwright.controllers.infra.references import Answers, Resolver
 from stackwright.controllers.infra.resolve_references import resolve_references
-from stackwright.core.openstack.clouds import LATE, LONGEST, Query, query
-from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.clouds import CALL_SECONDS, LATE, Query, query
+from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
 from stackwright.core.openstack.resources import CloudRef, CloudResource
 
 pytestmark = pytest.mark.looptime(noop_cycles=3)
@@ -161,11 +162,11 @@ async def test_no_response_is_valid_for_longer_than_an_hour(monkeypatch: pytest.
                 await resolve_references(cloud.port, CLOUD, partial(resolve, 8))
                 raise TransientCloudError("ServerError", "HTTP 500")
 
-    while now() < FORGET - LONGEST:
+    while now() < FORGET - CALL_SECONDS:
         await fails()
-        await asyncio.sleep(LONGEST)
+        await asyncio.sleep(CALL_SECONDS)
     assert cloud.asked == 8
-    await asyncio.sleep(LONGEST + ANSWER)
+    await asyncio.sleep(CALL_SECONDS + ANSWER)
     await fails()
     assert cloud.asked == 16
     await asyncio.sleep(FORGET + SWEEP)
@@ -194,3 +195,13 @@ async def test_a_deferred_caller_is_woken_by_a_response_and_not_by_an_error(monk
             await cloud.look(1)
         await asyncio.sleep(10)
         assert cloud.told == ([] if fail else [WHO])
+
+
+@pytest.mark.parametrize("cause", [Reason.AUTHENTICATION_FAILED, Reason.TOKEN_REFUSED, Reason.UNREACHABLE])
+async def test_after_a_refusal_the_credentials_are_read_again(cause: Reason) -> None:
+    port, project = OpenStackClouds(AsyncMock(), lambda *who: None), Mock()
+    project.connection.do = AsyncMock(side_effect=TransientCloudError(cause, "no"))
+    port._logins.forget = Mock()  # type: ignore[method-assign]
+    with pytest.raises(TransientCloudError):
+        await port._do(CLOUD, project, "compute", lambda made: None)
+    assert port._logins.forget.called is (cause is not Reason.UNREACHABLE)

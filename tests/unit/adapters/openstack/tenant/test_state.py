@@ -14,14 +14,14 @@ from unittest.mock import Mock
 import pytest
 from keystoneauth1.access.access import AccessInfoV3
 
-from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
+from stackwright.adapters.openstack.tenant import changes as tenant_changes
 from stackwright.adapters.openstack.tenant import lists as tenant_lists
-from stackwright.adapters.openstack.tenant import single_flight
 from stackwright.adapters.openstack.tenant.absence import SETTLE
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
 from stackwright.adapters.openstack.tenant.rest_types import REST, TIMES
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot, fetch, single
 from stackwright.adapters.openstack.tenant.whole_list import WHOLE, WholeList
+from stackwright.adapters.openstack.transport import single_flight
 from stackwright.adapters.openstack.transport.send import request, state_of
 from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.clouds import look
@@ -146,7 +146,7 @@ async def fails(
     def failing(*call: Any) -> Any:
         raise TransientCloudError(Reason.SERVER_ERROR, "HTTP 504", after)
 
-    monkeypatch.setattr(tenant_clouds, "run", failing)
+    monkeypatch.setattr(tenant_changes, "run", failing)
     with pytest.raises(TransientCloudError, match="504") as told:
         await port_.submit(CloudCall(CLOUD, "create", (what, "n"), f"{UID}1"))
     return told.value.after or 0.0
@@ -178,7 +178,7 @@ async def test_an_uncertain_request_stays_uncertain_until_a_whole_list(
     assert not port_.view(one).settled
     assert (await look(port_, CLOUD, one)).settled
     port_._sweep(time.now)
-    assert not port_._unsure
+    assert not port_._changes._uncertain
     await port_.close()
 
 

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from stackwright.adapters.openstack.transport import login, project_connection
-from stackwright.adapters.openstack.transport.clouds_yaml import DEEPEST, LONGEST, MOST, BadEntry, entry_of
+from stackwright.adapters.openstack.transport.clouds_yaml import DEEPEST, FILE_CHARACTERS, MOST, BadEntry, entry_of
 from stackwright.adapters.openstack.transport.login import Login, Logins, connection, login_of
 from stackwright.adapters.openstack.transport.project_connection import ProjectConnection
 from stackwright.adapters.threads import LibraryFailed, in_thread
@@ -92,7 +92,7 @@ BOMB = "a: &a [1,1,1,1,1,1,1,1,1]\n" + "".join(
         BOMB,
         "clouds: &c\n  mine: *c\n",
         "clouds: {mine: {auth: &a {x: 1}, more: *a}}",
-        "x" * (LONGEST + 1),
+        "x" * (FILE_CHARACTERS + 1),
         "[" * 3000,
         "{a: " * 15_000,
         "a: 2026-99-99",
@@ -122,7 +122,7 @@ def test_a_text_of_many_values_is_rejected_before_they_are_created(item: str, mo
     created = Mock()
     monkeypatch.setattr(yaml, "load", created)
     with pytest.raises(BadEntry, match=f"has more than {MOST} keys and values"):
-        entry_of(f"clouds: {{mine: [{item * (LONGEST // len(item) - 10)}]}}", "mine")
+        entry_of(f"clouds: {{mine: [{item * (FILE_CHARACTERS // len(item) - 10)}]}}", "mine")
     created.assert_not_called()
 
 
@@ -157,7 +157,7 @@ def test_directives_are_rejected() -> None:
     """64 KiB of them take libyaml a tenth of a second, as it compares each with all others."""
     for directive in ("%TAG !a! b\n" * 5000, "%YAML 1.1\n---\n", "\ufeff%YAML 1.1\n---\n"):
         with pytest.raises(BadEntry, match="directives"):
-            entry_of(f"{directive}{text()}"[:LONGEST], "mine")
+            entry_of(f"{directive}{text()}"[:FILE_CHARACTERS], "mine")
 
 
 @pytest.mark.parametrize("field", ["clouds.yaml", "cacert"])

@@ -14,6 +14,7 @@ from unittest.mock import Mock
 
 import pytest
 from keystoneauth1 import exceptions
+from requests import Response
 
 from stackwright.adapters.openstack.transport import project_connection
 from stackwright.adapters.openstack.transport.failures import CONFIRM, LAPSE
@@ -28,7 +29,8 @@ from stackwright.adapters.openstack.transport.project_connection import (
 )
 from stackwright.adapters.openstack.transport.send import problem
 from stackwright.adapters.threads import left
-from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
+from stackwright.controllers.infra.cloud_observation import LOGIN
+from stackwright.core.openstack.errors import UNSURE, TerminalCloudError, TransientCloudError
 
 
 class Time:
@@ -320,7 +322,7 @@ async def late_for_a_thread(
     shared: list[ProjectConnection], asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> TransientCloudError:
     """The error of a request that gets the thread of another one 50 ms before its own deadline."""
-    monkeypatch.setattr(project_connection, "LONGEST", 0.5)
+    monkeypatch.setattr(project_connection, "CALL_SECONDS", 0.5)
     free = threading.Event()
     holds = asyncio.create_task(shared[1].do("compute", lambda _: free.wait(10), queues=False))
     await asyncio.sleep(0)
@@ -356,18 +358,18 @@ async def test_a_call_that_reached_its_own_deadline_does_not_count_against_the_s
     time: Time, project: ProjectConnection, asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The last request had no more time than was left by those before it, which were answered."""
-    monkeypatch.setattr(project_connection, "LONGEST", 0.2)
+    monkeypatch.setattr(project_connection, "CALL_SECONDS", 0.2)
     asked.takes, asked.fail = 2 * SLOW, exceptions.ConnectTimeout("timed out")
     asked.when = lambda: threading.Event().wait(left())
     await trouble(project, asked)
-    monkeypatch.setattr(project_connection, "LONGEST", 30)  # a busy machine may take more than 0.2 s
+    monkeypatch.setattr(project_connection, "CALL_SECONDS", 30)  # a busy machine may take more than 0.2 s
     asked.when, asked.fail = lambda: None, None
     assert await project.do("compute", asked) == "done"
 
 
 async def test_one_refused_login_is_not_sure(time: Time, project: ProjectConnection, asked: Asked) -> None:
     """An object in deletion may be detached from its cloud if its credentials are refused."""
-    asked.fail = exceptions.Unauthorized("no")
+    asked.fail = refusal()
     for service in ("compute", "network"):
         assert not (await trouble(project, asked, service)).sure
     assert not (await trouble(project, asked)).sure, "the same response, kept"
@@ -380,10 +382,53 @@ async def test_one_refused_login_is_not_sure(time: Time, project: ProjectConnect
     assert not (await trouble(project, asked)).sure, "the same response, kept, before a success of another service"
     time.now += PAUSE
     await project.do("compute", asked)
-    asked.fail = exceptions.Unauthorized("no")
+    asked.fail = refusal()
     assert not (await trouble(project, asked)).sure, "the first one since a success"
     time.now += LAPSE + 1
     assert not (await trouble(project, asked)).sure, "the other one is long ago"
-    asked.fail = TransientCloudError("AuthenticationFailed", "the service itself")
+
+
+def refusal(content: bytes = b'{"error": {"code": 401, "message": "no"}}') -> exceptions.Unauthorized:
+    response = Response()
+    response.status_code, response._content = 401, content
+    return exceptions.Unauthorized("no", response=response)
+
+
+@pytest.mark.parametrize(
+    "content", [b"<html>log in</html>", b"", b"{}", b'{"error": "no"}', b'{"error": {}, "status": 401}', b"[" * 10_000]
+)
+async def test_a_refusal_of_a_gateway_proves_nothing(
+    time: Time, project: ProjectConnection, asked: Asked, content: bytes
+) -> None:
+    asked.fail = refusal(content)
+    for _ in range(3):
+        assert not (await trouble(project, asked)).sure
+        time.now += PAUSE
+
+
+async def test_a_refusal_by_policy_shows_that_the_login_was_accepted(
+    time: Time, project: ProjectConnection, asked: Asked
+) -> None:
+    asked.fail = refusal()
+    await trouble(project, asked)
+    asked.fail = TerminalCloudError("Forbidden", "no")
+    with pytest.raises(TerminalCloudError):
+        await project.do("network", asked)
     time.now += PAUSE
-    assert (await trouble(project, asked)).sure
+    asked.fail = refusal()
+    assert not (await trouble(project, asked)).sure
+
+
+async def test_a_service_that_refuses_accepted_tokens_is_no_lost_login(
+    time: Time, project: ProjectConnection, asked: Asked
+) -> None:
+    """Keystone accepts the login again before the service refuses the second token."""
+    refused = problem(401, "log in")
+    assert isinstance(refused, TransientCloudError) and refused.cause not in (*UNSURE, *LOGIN)
+    asked.fail = refused
+    for _ in range(5):
+        assert (await trouble(project, asked)).reason == "TokenRefused"
+    assert asked.times == 1, "it is retried rarely"
+    time.now += PAUSE
+    asked.fail = refusal()
+    assert not (await trouble(project, asked)).sure, "the first refusal of a login"

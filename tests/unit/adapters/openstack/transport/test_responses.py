@@ -203,7 +203,7 @@ def test_a_response_of_the_usual_size_is_read_unchanged(web: Web) -> None:
     ids=["interim", "headers", "body", "chunks"],
 )
 def test_a_slow_response_is_aborted(web: Web, monkeypatch: pytest.MonkeyPatch, begin: bytes, bit: bytes) -> None:
-    monkeypatch.setattr(responses, "LONGEST", 0.3)
+    monkeypatch.setattr(responses, "RESPONSE_SECONDS", 0.3)
     web.drips = begin, bit
     with ExitStack() as files, pytest.raises(exceptions.ConnectTimeout) as raised:
         session_of(web, files).get(f"http://127.0.0.1:{web.port}/", authenticated=False)
@@ -211,7 +211,7 @@ def test_a_slow_response_is_aborted(web: Web, monkeypatch: pytest.MonkeyPatch, b
 
 
 def test_each_response_of_a_connection_has_the_full_timeout(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(responses, "LONGEST", 0.3)
+    monkeypatch.setattr(responses, "RESPONSE_SECONDS", 0.3)
     web.otherwise = (200, {}, b"yes")
     with ExitStack() as files:
         session = session_of(web, files)

@@ -11,10 +11,10 @@ from unittest.mock import Mock
 
 import pytest
 
-from stackwright.adapters.openstack.tenant import clouds, lists, single_flight, snapshot
+from stackwright.adapters.openstack.tenant import clouds, lists, snapshot
 from stackwright.adapters.openstack.tenant.rest_types import REST
-from stackwright.adapters.openstack.tenant.single_flight import PATIENCE, SingleFlight
-from stackwright.adapters.openstack.transport import project_connection
+from stackwright.adapters.openstack.transport import project_connection, single_flight
+from stackwright.adapters.openstack.transport.single_flight import PATIENCE, SingleFlight
 from stackwright.core.openstack.clouds import Subscription, look, query
 from stackwright.core.openstack.errors import Late, TransientCloudError
 from stackwright.core.openstack.resources import CloudRef, CloudResource

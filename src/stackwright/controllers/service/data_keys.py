@@ -1,0 +1,31 @@
+"""Keys of data in a database, which live as long as the database. Pure."""
+
+from __future__ import annotations
+
+from stackwright.api.services.contracts import DatabaseAccount
+from stackwright.controllers.service.observe import Observed
+from stackwright.core.conditions import Condition, blocked
+from stackwright.services.context import Context
+
+
+def lost_keys(seen: Observed, context: Context) -> list[str]:
+    """Names of missing Secrets with keys of data in a database that exists; a new key would not decrypt the data."""
+    made = {
+        str(status.get("providerUid") or "")
+        for (kind, _), contract in seen.contracts.items()
+        if kind == DatabaseAccount.KIND.kind and (status := contract.get("status") or {}).get("digest")
+    }
+    return [
+        secret.name
+        for secret in seen.declared.secrets(context)
+        if secret.owner and seen.secrets.get(secret.name) is None
+        if (owner := seen.owners.get(secret.name)) and owner["metadata"].get("uid") in made
+    ]
+
+
+def keys_stage(seen: Observed, context: Context) -> list[Condition]:
+    """A stage that blocks while such a key is lost."""
+    if not (lost := lost_keys(seen, context)):
+        return []
+    text = f"The key of data in the database is lost; restore Secret {context.namespace}/{', '.join(lost)}"
+    return [blocked("Settings", "KeyLost", text)]

@@ -1,0 +1,54 @@
+"""Keystone in memory: its users, domains, roles and catalog, as services request them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from stackwright.core.plan import CatalogEntry
+from stackwright.runtime.memory.foreign import maybe_fail
+
+
+class MemoryIdentity:
+    def __init__(self, fail: dict[str, Exception] | None = None) -> None:
+        self.calls: list[CatalogEntry] = []
+        self.users: dict[str, str] = {}
+        self.trustees: dict[tuple[str, str], str] = {}  # (domain, name) → password
+        self.domains: set[str] = set()
+        self.roles: set[str] = set()
+        self.catalog: dict[str, Mapping[str, Any]] = {}
+        self.fail = fail if fail is not None else {}
+
+    async def account(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None:
+        self.calls.append(action)
+        name = str(action.spec["serviceName"])
+        maybe_fail(self.fail, name)
+        trustee = _trustee(action)
+        if action.absent:
+            self.users.pop(str(action.spec["username"]), None)
+            self.trustees.pop(trustee, None)
+            self.catalog.pop(name, None)
+            return
+        self.users[str(action.spec["username"])] = password
+        self.roles.update(action.spec.get("additionalRoles") or ())
+        if trustee[0]:
+            self.domains.add(trustee[0])
+            self.trustees[trustee] = password
+        self.catalog[name] = action.spec
+
+    async def missing(self, action: CatalogEntry, admin: Mapping[str, str], password: str | None) -> str:
+        name = str(action.spec["username"])
+        maybe_fail(self.fail, str(action.spec["serviceName"]))
+        found = self.users.get(name)
+        if not found or password not in (None, found):
+            return f"user {name}"
+        domain, user = trustee = _trustee(action)
+        if password is None or not domain or self.trustees.get(trustee) == password:
+            return ""
+        return f"user {user} of domain {domain}"
+
+
+def _trustee(action: CatalogEntry) -> tuple[str, str]:
+    """Domain and name of the administrator of a service's own domain; empty without one."""
+    wanted = action.spec.get("trustee") or {}
+    return str(wanted.get("domain", "")), str(wanted.get("username", ""))

@@ -1,0 +1,67 @@
+"""Heat in a cloud: what it requests from Keystone, and what outlives its removal."""
+
+from __future__ import annotations
+
+import pytest
+
+from stackwright.api.kinds import SECRET
+from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.core.conditions import find
+from stackwright.core.objects import secret_data
+from stackwright.services.heat.kind import Heat
+from stackwright.services.heat.values import KEY_SECRET
+from tests.scenario.world import NAMESPACE, World, ready_world
+
+HEAT = {"services": ["orchestration"]}
+ADMINISTRATOR = ("heat", "heat_domain_admin")
+
+
+def key(world: World) -> str:
+    return secret_data(world.get(SECRET, KEY_SECRET)).get("key", "")
+
+
+async def test_the_key_of_stacks_and_the_domain_of_their_users_outlive_the_service() -> None:
+    world = await ready_world(features=HEAT)
+    assert world.ready()
+    identity = world.identity
+    password = secret_data(world.get(SECRET, "heat-keystone"))["password"]
+    assert identity.trustees == {ADMINISTRATOR: password}
+    assert identity.roles == {"heat_stack_owner", "heat_stack_user"}
+    assert {"heat", "heat-cfn"} <= identity.catalog.keys()
+    before = key(world)
+    assert len(before) == 32
+
+    world.cloud()
+    await world.settle()
+    assert world.ready()
+    assert identity.trustees == {} and identity.domains == {"heat"}
+    assert not {"heat", "heat-cfn"} & (identity.catalog.keys() | identity.users.keys())
+    assert key(world) == before
+
+    world.cloud(features=HEAT)
+    await world.settle()
+    assert world.ready()
+    assert key(world) == before
+    assert identity.trustees.keys() == {ADMINISTRATOR}
+
+
+@pytest.mark.looptime
+async def test_a_lost_key_is_reported_and_not_replaced() -> None:
+    world = await ready_world(features=HEAT)
+    secret = world.get(SECRET, KEY_SECRET)
+    world.delete(SECRET, KEY_SECRET)
+    await world.cluster.patch(Heat.KIND, (NAMESPACE, "heat"), {"metadata": {"annotations": {"look": "now"}}})
+    await world.run(60)
+    assert key(world) == ""
+    ready = find(world.get(Heat.KIND, "heat"))
+    assert ready and ready["reason"] == "BlockedKeyLost" and KEY_SECRET in ready["message"]
+    world.cluster.put(SECRET, {**secret, "metadata": {"name": KEY_SECRET, "namespace": NAMESPACE}})
+    await world.run(60)
+    assert world.ready() and key(world) == secret_data(secret)["key"]
+
+
+async def test_nothing_remains_of_a_deleted_cloud() -> None:
+    world = await ready_world(features=HEAT)
+    world.delete(OpenStackDeployment.KIND, "cloud")
+    await world.settle()
+    assert key(world) == ""
