@@ -22,16 +22,15 @@ MOST_SKIPPED = 0.02  # of all; one of 105 is skipped
 SMOKE = r"\[.*\bsmoke\b.*\]"
 
 
-def run(cloud: FullCloud, folder: Path, part: str = "", least: int = 1, *, smoke: bool = True) -> None:
+def run(cloud: FullCloud, folder: Path, part: str = "", least: int = 1) -> None:
     """part  tests of the smoke set that are otherwise excluded for their duration; without it, all other tests
 
     least  number of tests that must pass; on one node some are skipped, only for REASONS
-    smoke  whether the tests are those of the smoke set; plug-ins have none
     """
     wanted = os.environ.get("TEMPEST", "")
     with staged(cloud, folder) as stage:
         before = stage.inventory()
-        report = stage.run(wanted or part + (SMOKE if smoke else ""), patterns(load(), slow_too=bool(wanted or part)))
+        report = stage.run(wanted or part + SMOKE, patterns(load(), slow_too=bool(wanted or part)))
         print(report.text())
         keep(report.text())
         assert report.finished

@@ -18,6 +18,7 @@ from stackwright.controllers.cloud.overrides import overrides
 from stackwright.controllers.cloud.selection import Wanted, wanted_services
 from stackwright.core.helm.chart_schema import Schemas, of_nodes, values_errors
 from stackwright.core.helm.sensitive import cut
+from stackwright.core.objects import mapping
 from stackwright.core.plan import Object
 from stackwright.services.context import Context
 from stackwright.services.declaration import Chart, Service
@@ -63,7 +64,7 @@ def _fixed_errors(declared: Service, chart: str, values: Mapping[str, Any], wher
     entries = values.get("endpoints", {})
     if entries is None:  # a null removes all fields
         yield f"{where}.endpoints: {FIXED}"
-    for name, entry in entries.items() if isinstance(entries, Mapping) else ():
+    for name, entry in mapping(entries).items():
         if entry is None:
             yield f"{path_text(('endpoints', name), where)}: {FIXED}"
         for field in ENDPOINT:

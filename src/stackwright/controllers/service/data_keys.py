@@ -23,9 +23,7 @@ def lost_keys(seen: Observed, context: Context) -> list[str]:
     ]
 
 
-def keys_stage(seen: Observed, context: Context) -> list[Condition]:
-    """A stage that blocks while such a key is lost."""
-    if not (lost := lost_keys(seen, context)):
-        return []
+def keys_stage(lost: list[str], context: Context) -> list[Condition]:
+    """A stage that blocks while such keys are lost."""
     text = f"The key of data in the database is lost; restore Secret {context.namespace}/{', '.join(lost)}"
-    return [blocked("Settings", "KeyLost", text)]
+    return [blocked("Settings", "KeyLost", text)] if lost else []

@@ -74,7 +74,8 @@ def _decide(seen: Observed) -> Plan:
         return _report(seen, (), [blocked("Settings", "InvalidSpec", "; ".join(seen.errors))], None)
     if lack := seen.declared.missing_facts(seen.context):
         return _report(seen, (), [_placement(seen), waiting("Storage", lack, "WaitingForCeph")], None)
-    secrets, turn = _secrets(seen, seen.context)
+    lost = lost_keys(seen, seen.context)
+    secrets, turn = _secrets(seen, seen.context, lost)
     issued, certificates, renew = _certificates(seen, seen.context)
     issued += [each for each in _of_another_authority(seen, seen.context) if each not in issued]
     turn = min((min(t, CLOCK) for t in (turn, renew) if t is not None), default=None)
@@ -83,8 +84,7 @@ def _decide(seen: Observed) -> Plan:
     look, kept = removed_backends(seen, seen.context, desired)
     larger, volumes = grown(seen, desired)
     actions = [*secrets, *issued, *copies, *contracts, *look, *larger]
-    keys = keys_stage(seen, seen.context)
-    before = [_placement(seen), settings, *keys, *certificates, *([kept] if kept else [])]
+    before = [_placement(seen), settings, *keys_stage(lost, seen.context), *certificates, *([kept] if kept else [])]
     stages = [*before, *stages]
     if desired and all(stage.status for stage in (*before, *gates)):
         release, condition = _release(seen, desired)
@@ -97,7 +97,7 @@ def _decide(seen: Observed) -> Plan:
         turn = min(turn or REFRESH, POLL if settings.reason == "BlockedMissingSecret" else REFRESH)
     if kept:
         turn = min(turn or CONFIRM, CONFIRM)
-    if keys:
+    if lost:
         turn = min(turn or POLL, POLL)
     return _report(seen, tuple(actions), [*stages, condition], turn, volumes)
 
@@ -138,10 +138,9 @@ def _watched(seen: Observed) -> list[Condition]:
     return [Condition(str(e["type"]), False, str(e["reason"]), str(e["message"])) for e in bad]
 
 
-def _secrets(seen: Observed, context: Context) -> tuple[list[Action], float | None]:
-    """Actions for generated Secrets and key repositories, and the seconds until the next key rotation."""
+def _secrets(seen: Observed, context: Context, lost: list[str]) -> tuple[list[Action], float | None]:
+    """Actions for generated Secrets (not for lost keys) and key repositories; seconds until the next key rotation."""
     actions: list[Action] = []
-    lost = lost_keys(seen, context)
     for secret in seen.declared.secrets(context):
         action = None if secret.name in lost else generated_secret(seen, context, secret)
         if action and annotation(seen.secrets.get(secret.name), DIGEST) != action.digest:

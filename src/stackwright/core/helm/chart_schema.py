@@ -13,6 +13,7 @@ from typing import Any
 
 from stackwright.api.errors import bounded, path_text, repeatable, shown
 from stackwright.api.wording import BOOL, EMPTY, FLOAT, INT, LIST, MAPPING, TEXT, choices, meant
+from stackwright.core.objects import mapping
 
 Schema = Mapping[str, Any]
 Schemas = Mapping[str, Schema]  # by chart
@@ -40,15 +41,10 @@ def values_errors(schemas: Schemas, chart: str, values: Mapping[str, Any], where
 
 def of_nodes(values: Any) -> Iterator[tuple[str, str, Any]]:
     """(DaemonSet, label, values) of values for single nodes, which a chart merges after Helm has checked the schema."""
-    for daemonset, component in _mapping(_mapping(values).get("overrides")).items():
-        for label, body in _mapping(_mapping(component).get("labels")).items():
+    for daemonset, component in mapping(mapping(values).get("overrides")).items():
+        for label, body in mapping(mapping(component).get("labels")).items():
             if isinstance(body, Mapping):
                 yield str(daemonset), str(label), body
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    """A mapping; empty for a value of another type, whose error the schema of the chart names."""
-    return value if isinstance(value, Mapping) else {}
 
 
 def value_errors(schema: Schema, value: Any, where: str, *, whole: bool = False) -> Iterator[str]:

@@ -14,7 +14,6 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 
 from stackwright.adapters.openstack.tenant.limiter import Subscriber
 from stackwright.adapters.openstack.tenant.project_session import Attempt, Project
@@ -26,19 +25,11 @@ from stackwright.core.openstack.errors import IDENTITY, TerminalCloudError, Tran
 _current: ContextVar[Attempt | None] = ContextVar("attempt", default=None)
 
 
-@dataclass
-class _Loss:
-    """Failures with the same message, which names the identity; and the time of the last one."""
-
-    what: str
-    failures: Failures = field(default_factory=Failures)
-    last: float = 0.0
-
-
 class Attempts:
     def __init__(self) -> None:
         self._unended: dict[Subscriber, Attempt] = {}
-        self._without_identity: dict[Subscriber, _Loss] = {}
+        # The message, which names the identity, and the failures with it.
+        self._without_identity: dict[Subscriber, tuple[str, Failures]] = {}
 
     @asynccontextmanager
     async def look(self, who: Subscriber) -> AsyncIterator[None]:
@@ -66,11 +57,11 @@ class Attempts:
         if error.cause not in IDENTITY:
             self._without_identity.pop(who, None)
             return
-        loss = self._without_identity.get(who)
-        if loss is None or loss.what != str(error):
-            loss = self._without_identity[who] = _Loss(str(error))
-        loss.last = now
-        loss.failures.note(error, now)
+        what, failures = self._without_identity.get(who) or ("", Failures())
+        if what != str(error):
+            failures = Failures()
+        self._without_identity[who] = str(error), failures
+        failures.note(error, now)
 
     def at(self, project: Project) -> Attempt | None:
         """The attempt of the current task, if any; its project is set to this one."""
@@ -84,4 +75,4 @@ class Attempts:
 
     def forget(self, before: float) -> None:
         self._unended = {who: each for who, each in self._unended.items() if each.last >= before}
-        self._without_identity = {who: each for who, each in self._without_identity.items() if each.last >= before}
+        self._without_identity = {who: each for who, each in self._without_identity.items() if each[1].last >= before}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 
 from stackwright.core.openstack.errors import UNSURE, Reason, TerminalCloudError, TransientCloudError
@@ -35,6 +36,12 @@ class Failures:
         with self._lock:
             first, last = self._times or (now, now)
         return now - last < LAPSE and last - first >= CONFIRM
+
+    @property
+    def last(self) -> float:
+        """Time of the last one; before all times without any."""
+        with self._lock:
+            return self._times[1] if self._times else -math.inf
 
     def clear(self) -> None:
         with self._lock:
