@@ -196,3 +196,29 @@ def test_values_that_other_services_assume_cannot_be_overridden(service, chart, 
     where = f"spec.services.{service}.{chart}.values."
     field = f"endpoints.{path}" if path else "name"
     assert told == ([] if path is None else [f"{where}{field}: {FIXED}"])
+
+
+PORT = {"endpoints": {"network": {"port": {"api": {"default": 9697}}}}}
+
+
+@pytest.mark.parametrize(
+    ("where", "field"),
+    [
+        ("common.charts.values", {"common": {"charts": {"values": PORT}}}),
+        ("common.openstack.values", {"common": {"openstack": {"values": PORT}}}),
+        ("common.charts.releases.neutron.values", {"common": {"charts": {"releases": {"neutron": {"values": PORT}}}}}),
+        (
+            "common.openstack.releases.neutron.values",
+            {"common": {"openstack": {"releases": {"neutron": {"values": PORT}}}}},
+        ),
+        (
+            "nodes.rack::r1.services.networking.neutron.ovs-agent.values",
+            {"nodes": {"rack::r1": {"services": {"networking": {"neutron": {"ovs-agent": {"values": PORT}}}}}}},
+        ),
+    ],
+)
+def test_no_level_may_override_them(where, field):
+    spec = {"openstack_version": "epoxy", "preset": "compute", "size": "tiny", "features": {}, **field}
+    (told, *others) = chart_errors(OpenStackDeploymentSpec.model_validate(spec), {})
+    assert told.startswith(f"spec.{where}.endpoints.network.port: {FIXED}")
+    assert not others
