@@ -31,7 +31,12 @@ def world(tmp_path: Path) -> Path:
 
 def by_address(world: Path, remotes: str, patience: int) -> subprocess.CompletedProcess[str]:
     script = LIBRARY.read_text().replace("/dev/termination-log", str(world / "why"))
-    environment = {**os.environ, "PATH": f"{world}:{os.environ['PATH']}", "WORLD": str(world), "PATIENCE": str(patience)}
+    environment = {
+        **os.environ,
+        "PATH": f"{world}:{os.environ['PATH']}",
+        "WORLD": str(world),
+        "PATIENCE": str(patience),
+    }
     command = ["bash", "-uc", f"{script}\nby_address '{remotes}'"]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=20)
 
