@@ -25,12 +25,12 @@ def losses(found: Iterable[Entry]) -> list[str]:
     """The releases, clouds, services, servers and resources in an OpenStack that a plan deletes, and what is lost with
     them or by a change. Accounts are not data: a database may remain without its account.
     """
-    from stackwright.cloud.registry import CLOUD_KINDS, SERVER_KINDS, SERVICE_KINDS
+    from stackwright.cloud.registry import CLOUD_KINDS, INFRA_KINDS, SERVICE_KINDS
     from stackwright.core.openstack.resource_types import TYPES
     from stackwright.forecast.entries import DELETE, NOTE
 
     precious = {what for what, facts in TYPES.items() if facts.precious}
-    kinds = {resource.KIND.kind for resource in (*CLOUD_KINDS, *SERVICE_KINDS, *SERVER_KINDS)}
+    kinds = {resource.KIND.kind for resource in (*CLOUD_KINDS, *SERVICE_KINDS, *INFRA_KINDS)}
     return [
         entry.what
         for entry in found
