@@ -137,7 +137,7 @@ async def test_the_whole_course_with_the_real_core_manager(tmp_path: Path) -> No
                 await asyncio.sleep(1)
             async with operator(cluster, clouds):
                 await until(capi.gone, "all is gone")
-            assert {thing.id for thing in clouds.all() if not thing.what.endswith("-rule")} == foreign
+            assert {thing.id for thing in clouds.all() if not thing.type.endswith("-rule")} == foreign
 
         try:
             await capi.install(*(crd(resource) for resource in INFRA_KINDS))

@@ -75,7 +75,7 @@ def _report(
 def _serve(seen: Observed) -> Plan:
     assert seen.cloud is not None
     assert seen.view is not None
-    if "floating-ip" in seen.view.unseen:
+    if "floating-ip" in seen.view.unlisted_types:
         return Plan(apart(ADDRESSES, updates(seen, {})), requeue=POLL)  # as often as claims are polled
     recorded = record_of(seen.status)
     new = adoptable(seen, recorded, seen.view)

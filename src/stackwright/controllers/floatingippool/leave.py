@@ -51,7 +51,7 @@ def _left(seen: Observed, recorded: Collection[str]) -> str:
     A restored pool has recorded only the floating IPs that it needs, but all of them have its mark.
     """
     things = seen.view.things if seen.view else ()
-    marked = (each.id for each in things if each.what == "floating-ip" and marked_by(each, seen.identity))
+    marked = (each.id for each in things if each.type == "floating-ip" and marked_by(each, seen.identity))
     ids = tuple(dict.fromkeys((*recorded, *marked)))
     more = f" and {len(ids) - SHOWN} more; the description of each has {prefix_of(seen.identity)}"
     return ", ".join(ids[:SHOWN]) + (more if len(ids) > SHOWN else "")

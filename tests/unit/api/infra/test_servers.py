@@ -517,7 +517,7 @@ def test_a_flavor_has_one_meaning(written: dict[str, Any], meant: dict[str, Any]
         dumped = OpenStackMachineSpec.model_validate(spec).model_dump(by_alias=True, exclude_none=True)
         assert dumped["flavor"] == flavor_of(spec) == meant
     missing = resolve("a", {**GOOD["OpenStackServer"], **written}, {}, {}).missing
-    assert [each.where for each in missing if each.what == "flavor"] == ([] if "id" in meant else [(("name", "m1"),)])
+    assert [each.where for each in missing if each.type == "flavor"] == ([] if "id" in meant else [(("name", "m1"),)])
 
 
 def test_a_spec_with_errors_is_returned_unchanged() -> None:

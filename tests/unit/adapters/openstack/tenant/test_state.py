@@ -241,7 +241,7 @@ async def test_a_slow_list_that_proves_absence_fails_no_look(
     try:
         view = await look(port_, CLOUD, one)
         assert not view.settled
-        assert not view.unseen
+        assert not view.unlisted_types
     finally:
         free.set()
         await port_.close()

@@ -108,7 +108,7 @@ async def test_a_list_with_slow_pages_is_reported_and_used_when_complete(monkeyp
         "server", ("ns", "a"), "uid", ("server",), frozenset({("server", "1")}), waits=True, begun=False
     )
     idle = replace(subscription, waits=False)
-    assert (await look(port, cloud, idle)).unseen == {"server"}, "who waits for nothing is not troubled"
+    assert (await look(port, cloud, idle)).unlisted_types == {"server"}, "who waits for nothing is not troubled"
     for call in (lambda: look(port, cloud, subscription), lambda: port.find(cloud, image)):
         with pytest.raises(TransientCloudError, match="no response within"):
             await call()
