@@ -59,7 +59,7 @@ def asking(monkeypatch: pytest.MonkeyPatch, clouds: Clouds) -> None:
     async def outside(*_: Any) -> AsyncIterator[Outside]:
         yield Outside(None, clouds)
 
-    monkeypatch.setattr("stackwright.cli.foresee.outside", outside)
+    monkeypatch.setattr("stackwright.cli.foresee.external_systems", outside)
 
 
 class Clusters(World):

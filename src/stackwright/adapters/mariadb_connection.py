@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pymysql
 from pymysql.constants import CR
 
-from stackwright.adapters.threads import left
+from stackwright.adapters.threads import seconds_left
 from stackwright.core.errors import TransientError
 
 if TYPE_CHECKING:
@@ -230,6 +230,6 @@ def _late(host: str) -> TransientError:
 
 def _time_left(host: str) -> float:
     """Seconds until the deadline of this thread. Raises TransientError after it."""
-    if (rest := left()) <= 0:
+    if (rest := seconds_left()) <= 0:
         raise _late(host)
     return rest

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from stackwright.controllers.infra.references import Answers, Resolver, named
+from stackwright.controllers.infra.references import Answers, Resolver, status_entry
 from stackwright.core.openstack.clouds import Query, complete_query, query
 from stackwright.core.openstack.resources import CloudResource
 
@@ -57,20 +57,20 @@ def _serves(zone: CloudResource) -> bool:
 
 
 def subnet(thing: CloudResource) -> dict[str, Any]:
-    return named(thing, cidr=str(thing.facts.get("cidr") or ""))
+    return status_entry(thing, cidr=str(thing.facts.get("cidr") or ""))
 
 
 def router(thing: CloudResource) -> dict[str, Any]:
     outside = (thing.facts.get("external_gateway_info") or {}).get("external_fixed_ips") or ()
     addresses = [str(each["ip_address"]) for each in outside if each.get("ip_address")]
-    return named(thing, **({"ips": addresses} if addresses else {}))
+    return status_entry(thing, **({"ips": addresses} if addresses else {}))
 
 
 def _external(resolver: Resolver, spec: Mapping[str, Any]) -> dict[str, Any] | None:
     if spec.get("enableExternalNetwork") is False:
         return None
     found = resolver.external_network(spec.get("externalNetwork"), "spec.externalNetwork")
-    return named(found) if found else None
+    return status_entry(found) if found else None
 
 
 def _network(resolver: Resolver, spec: Mapping[str, Any], status: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -93,7 +93,7 @@ def _network(resolver: Resolver, spec: Mapping[str, Any], status: Mapping[str, A
         network = resolver.only_match(query("network", id=found[0].facts.get("network_id")), "spec.subnets[0]")
     if network is None or None in found:
         return None
-    return named(network, subnets=[subnet(each) for each in found if each])
+    return status_entry(network, subnets=[subnet(each) for each in found if each])
 
 
 def _router(resolver: Resolver, spec: Mapping[str, Any], status: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -31,7 +31,7 @@ from stackwright.controllers.infra.capi_pause import pausable
 from stackwright.controllers.infra.cloud_observation import AUTHENTICATION, project
 from stackwright.controllers.infra.clusterapi import CLAIM
 from stackwright.controllers.infra.managed_resources import Owner, Progress, plan_next, record_of, written
-from stackwright.controllers.infra.report import keeping
+from stackwright.controllers.infra.report import keeping_fields
 from stackwright.core.conditions import Condition, blocked, done, waiting
 from stackwright.core.objects import is_deleting
 from stackwright.core.openstack.calls import CloudCall
@@ -69,7 +69,7 @@ def _report(
     """Status fields that are not passed keep their values."""
     ahead = (done(AUTHENTICATION),) if seen.view and stage.type != AUTHENTICATION else ()
     status["project"] = project(seen, record_of(seen.status))
-    return keeping(seen.status, FIELDS, [*ahead, stage], actions, requeue, **status)
+    return keeping_fields(seen.status, FIELDS, [*ahead, stage], actions, requeue, **status)
 
 
 def _serve(seen: Observed) -> Plan:

@@ -13,7 +13,7 @@ from stackwright.controllers.infra.clusterapi import NAME as NAME_LABEL
 from stackwright.controllers.infra.managed_resources import record_of
 from stackwright.controllers.infra.observe import ReferencesObservation, observe_cloud, resolving, viewing
 from stackwright.controllers.infra.reads import cluster_of, list_if_served
-from stackwright.controllers.infra.references import Answers, Resolver, named
+from stackwright.controllers.infra.references import Answers, Resolver, status_entry
 from stackwright.controllers.infra.server_template import SERVER_KIND
 from stackwright.core.conditions import is_ready
 from stackwright.core.objects import is_deleting, label
@@ -126,7 +126,7 @@ def _resolve(spec: Mapping[str, Any], status: Mapping[str, Any], answers: Answer
     resolver = Resolver(answers)
     network = status.get("floatingIPNetwork")
     if not network and (found := resolver.external_network(spec.get("floatingIPNetwork"), "spec.floatingIPNetwork")):
-        network = named(found)
+        network = status_entry(found)
     given = {}
     for address in spec.get("preAllocatedFloatingIPs") or ():
         if there := resolver.matches(query("floating-ip", floating_ip_address=address)):

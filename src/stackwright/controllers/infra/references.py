@@ -19,7 +19,7 @@ Answers = Mapping[Query, tuple[CloudResource, ...]]
 TOLD = 5  # maximum number of ids that a message lists
 
 
-def named(thing: CloudResource, **more: Any) -> dict[str, Any]:
+def status_entry(thing: CloudResource, **more: Any) -> dict[str, Any]:
     """A resource as a status shows it, without empty fields."""
     tags = sorted(thing.facts.get("tags") or ())
     return {"id": thing.id, "name": thing.name, **({"tags": tags} if tags else {}), **more}

@@ -16,7 +16,7 @@ from stackwright.controllers.infra.capi_pause import pausable
 from stackwright.controllers.infra.cloud_observation import AUTHENTICATION, project
 from stackwright.controllers.infra.drift import corrections, with_event
 from stackwright.controllers.infra.managed_resources import DesiredResource, Owner, Progress, Record, plan_next, remove
-from stackwright.controllers.infra.report import keeping
+from stackwright.controllers.infra.report import keeping_fields
 from stackwright.controllers.infra.server_template import INSTANCE
 from stackwright.controllers.infra.teardown import POLL, tear_down
 from stackwright.controllers.server.objects import parts
@@ -63,7 +63,7 @@ def _report(
     login = () if any(stage.type == AUTHENTICATION for stage in stages) or not seen.view else (done(AUTHENTICATION),)
     every = (*login, *stages)
     status["project"] = project(seen, record_of(seen.status))
-    return keeping(seen.status, FIELDS, every, actions, requeue, **status)
+    return keeping_fields(seen.status, FIELDS, every, actions, requeue, **status)
 
 
 def _resolve(seen: Observed) -> Plan:

@@ -58,7 +58,7 @@ def path(cluster: LocalCluster, images: Sequence[Image]) -> Path:
 
 def ensure(cluster: LocalCluster, images: Sequence[Image], report: Report = quiet) -> Path:
     """The prepared store for these images; a new one is a clone of the newest, so that only new images are imported."""
-    if enough := holding(cluster, images):
+    if enough := store_with(cluster, images):
         return enough
     place = path(cluster, images)
     cluster.image_store.mkdir(parents=True, exist_ok=True)
@@ -84,7 +84,7 @@ def ensure(cluster: LocalCluster, images: Sequence[Image], report: Report = quie
     return place
 
 
-def holding(cluster: LocalCluster, images: Sequence[Image]) -> Path | None:
+def store_with(cluster: LocalCluster, images: Sequence[Image]) -> Path | None:
     """A store with all of these images, and maybe more."""
     wanted = {image.reference for image in images}
     for place in complete(cluster):
