@@ -23,8 +23,8 @@ from stackwright.controllers.floatingippool.assignment import (
     servable,
     updates,
 )
+from stackwright.controllers.floatingippool.deletion import leave
 from stackwright.controllers.floatingippool.inventory import Inventory, inventory, kept, unusable_causes
-from stackwright.controllers.floatingippool.leave import leave
 from stackwright.controllers.floatingippool.objects import FIELDS, adoptable, part
 from stackwright.controllers.floatingippool.observe import KIND, Observed
 from stackwright.controllers.infra.capi_pause import pausable
