@@ -23,7 +23,7 @@ from stackwright.controllers.floatingippool.assignment import (
     servable,
     updates,
 )
-from stackwright.controllers.floatingippool.deletion import leave
+from stackwright.controllers.floatingippool.deletion import plan_deletion
 from stackwright.controllers.floatingippool.inventory import Inventory, inventory, kept, unusable_causes
 from stackwright.controllers.floatingippool.objects import FIELDS, adoptable, part
 from stackwright.controllers.floatingippool.observe import KIND, Observed
@@ -46,7 +46,7 @@ SPARE = 50  # maximum number of floating IPs beyond one per claim, because some 
 @pausable
 def decide(seen: Observed) -> Plan:
     if is_deleting(seen.obj):
-        return leave(seen)
+        return plan_deletion(seen)
     if seen.errors:
         return _report(seen, blocked(ADDRESSES, "InvalidSpec", "; ".join(seen.errors)))
     if seen.claims is None:

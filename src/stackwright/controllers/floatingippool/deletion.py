@@ -25,7 +25,7 @@ def _used(seen: Observed, given: Collection[str]) -> dict[str, str]:
     return {ip: port for ip, port in found.items() if ip not in given}
 
 
-def leave(seen: Observed) -> Plan:
+def plan_deletion(seen: Observed) -> Plan:
     record = record_of(seen.status)
     if seen.addresses:
         stale = tuple(Delete(ADDRESS, key_of(each)) for each in seen.addresses if is_stale(seen, each))
