@@ -205,7 +205,7 @@ class Snapshot:
 
     def age(self, what: str, waits: bool) -> float:
         """Seconds from the start of a list to the start of the next."""
-        return max(REST[what].age[0 if waits else 1], REST[what].share * self.took.get(what, 0.0))
+        return REST[what].lists.age(waits, self.took.get(what, 0.0))
 
     def since(self, clock: float | None) -> str:
         """Start of the next list of changed servers, in Nova's time; empty if that is unknown.

@@ -30,7 +30,7 @@ from stackwright.adapters.openstack.tenant.limiter import REQUESTS, SERVERS
 from stackwright.adapters.openstack.tenant.project_session import ANSWERS, Project
 from stackwright.adapters.openstack.tenant.references import KEPT, WHOLE, find
 from stackwright.adapters.openstack.tenant.requests import run
-from stackwright.adapters.openstack.tenant.rest_types import RARELY, REST, resource_of
+from stackwright.adapters.openstack.tenant.rest_types import REST, ListPolicy, resource_of
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot, fetch, peek
 from stackwright.adapters.openstack.tenant.whole_list import WholeList
 from stackwright.adapters.openstack.transport import login as transport_login
@@ -102,7 +102,7 @@ class Services:
 def listed_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """All lists, while an object waits."""
     for what, rest in REST.items():
-        monkeypatch.setitem(REST, what, replace(rest, age=(0.01, rest.age[1])))
+        monkeypatch.setitem(REST, what, replace(rest, lists=replace(rest.lists, waiting=0.01)))
 
 
 def call(do: Any, what: Any, name: str = "", **more: Any) -> CloudCall:
@@ -995,16 +995,16 @@ async def test_a_wait_for_a_server_needs_no_list_of_other_types(
     await look(port_, CLOUD, subscription(1, waits=True, begun=False))
     await asyncio.sleep(0.01)
     for _ in range(2):
-        time.now += RARELY[0] / 2 + 1
+        time.now += ListPolicy.waiting / 2 + 1
         project = await refresh(port_)
         await look(port_, CLOUD, subscription(1, waits=True))
     await until(lambda: not any(flight.flies for flight in project.lists.values()))
     lists.asked.clear()
     slow = True
-    time.now += RARELY[0] / 2 + 1
+    time.now += ListPolicy.waiting / 2 + 1
     await refresh(port_)
     await look(port_, CLOUD, subscription(1, waits=True))
-    time.now += RARELY[0] / 2 + 1
+    time.now += ListPolicy.waiting / 2 + 1
     await refresh(port_)
     try:
         await asyncio.wait_for(look(port_, CLOUD, subscription(1, waits=True)), 60)
