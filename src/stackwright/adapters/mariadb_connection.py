@@ -1,4 +1,4 @@
-"""Connections to MariaDB with bounds: whatever answers at its address may send anything, for ever.
+"""Connections to MariaDB with limits of size and time, because the server at its address may send any data without end.
 
 The driver reads packets of any size, and its timeouts restart with each byte. So it gets a socket that counts the bytes
 that it receives, below TLS, and that neither sends nor receives after the deadline of its thread (`adapters/threads`).

@@ -1,4 +1,4 @@
-"""Conditions as values: how a controller reports its observations, and how the worst of them becomes `Ready`.
+"""Conditions as values: builders for the conditions that a controller reports, and their summary `Ready`.
 
 Controllers report Ready and their stages. `with_progress` adds the conditions that kstatus (sigs.k8s.io/cli-utils) also
 reads: exactly one of Ready, Reconciling and Stalled is True. Reasons that begin with "Blocked", and those in

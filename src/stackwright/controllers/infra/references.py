@@ -1,4 +1,4 @@
-"""Resolves names in a spec to ids: the queries, and the interpretation of their results. Pure.
+"""Resolves names in a spec to ids: builds the queries and interprets their results. Pure.
 
 An id in the spec is used without a query, unless more than the id is needed. A name or filter must match exactly one
 resource; all mismatches are reported at once. Some queries depend on earlier results, so a resolver runs until no query

@@ -1,4 +1,5 @@
-"""Adopts the server of a machine with a providerID if the object has no record of it, and what a record lacks. Pure.
+"""Adopts existing resources: the server that a providerID names, if the object has no record of it, and ports and
+volumes that the record lacks. Pure.
 
 A marked resource takes precedence. An unmarked server, as another provider created it, is adopted if it matches the
 wanted one: same name, same flavor, and all ports, trunks and volumes with the names from the spec. The record of such

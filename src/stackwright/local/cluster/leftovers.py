@@ -1,4 +1,6 @@
-"""Remains of a cluster on the machine: `down` succeeds only if none exist, and tests check the same."""
+"""Lists what remains of a cluster on the machine, such as processes, mounts and links. `down` fails if the list is not
+empty; tests use the same list.
+"""
 
 from __future__ import annotations
 

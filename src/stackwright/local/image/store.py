@@ -1,4 +1,5 @@
-"""Images without a registry: imported once into a prepared containerd root, of which each node's root is a clone.
+"""The prepared image store: a root directory of containerd into which all images are imported once. Each node gets a
+clone of it, so no registry is needed.
 
 The import of gigabytes takes minutes; a clone by hard links takes a second, because blobs and unpacked layers never
 change once written. Only the two bolt files, which do change, are copied.
