@@ -1,4 +1,4 @@
-"""Connections to MariaDB with bounds: whatever answers at its address may send anything, for ever.
+"""Connections to MariaDB with limits of size and time, because the server at its address may send any data without end.
 
 The driver reads packets of any size, and its timeouts restart with each byte. So it gets a socket that counts the bytes
 that it receives, below TLS, and that neither sends nor receives after the deadline of its thread (`adapters/threads`).
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pymysql
 from pymysql.constants import CR
 
-from stackwright.adapters.threads import left
+from stackwright.adapters.threads import seconds_left
 from stackwright.core.errors import TransientError
 
 if TYPE_CHECKING:
@@ -230,6 +230,6 @@ def _late(host: str) -> TransientError:
 
 def _time_left(host: str) -> float:
     """Seconds until the deadline of this thread. Raises TransientError after it."""
-    if (rest := left()) <= 0:
+    if (rest := seconds_left()) <= 0:
         raise _late(host)
     return rest

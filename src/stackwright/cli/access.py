@@ -39,7 +39,7 @@ async def reachable_login(reader: Reader, login: Login) -> Login:
     from stackwright.cli.cluster.connection import POD_ACCOUNT
     from stackwright.cli.cluster.failures import CliError
     from stackwright.core.errors import TerminalError
-    from stackwright.core.openstack.access import namespace_of, outward
+    from stackwright.core.openstack.access import external_entry, namespace_of
 
     namespace = namespace_of(login.entry)
     if not namespace or POD_ACCOUNT.is_dir():
@@ -48,7 +48,7 @@ async def reachable_login(reader: Reader, login: Login) -> Login:
         found = await read_access(reader, namespace)
     except (CliError, TerminalError):  # the given address is used, and its failure reported
         return login
-    return login_by(outward(login.entry, found), found.ca)
+    return login_by(external_entry(login.entry, found), found.ca)
 
 
 def default_ca_file(kubeconfig: Path | None, namespace: str, name: str, ca: str) -> Path:

@@ -25,7 +25,7 @@ class Stream:
 async def find_pods(reader: Reader, what: str, namespace: str) -> list[Object]:
     """Pods by the name of a service, of an application, or of a pod. Raises CliError with the valid names."""
     from stackwright.api.kinds import POD
-    from stackwright.api.wording import meant
+    from stackwright.api.wording import did_you_mean
     from stackwright.cli.cluster.failures import CliError
     from stackwright.core.objects import label
 
@@ -35,7 +35,7 @@ async def find_pods(reader: Reader, what: str, namespace: str) -> list[Object]:
     if not found:
         known = sorted({name for pod in every if (name := label(pod, "application"))})
         parts = [full(pod) for pod in every]
-        there = f"{meant([*known, *parts], what)}found pods of: {', '.join(known) or 'none'}"
+        there = f"{did_you_mean([*known, *parts], what)}found pods of: {', '.join(known) or 'none'}"
         raise CliError(f"No pod of {what} found in namespace {namespace}; {there}")
     return sorted(found, key=lambda pod: str(pod["metadata"]["name"]))
 

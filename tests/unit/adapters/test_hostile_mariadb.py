@@ -19,7 +19,7 @@ import pytest
 from stackwright.adapters import mariadb, threads
 from stackwright.adapters.mariadb import MariaDbSql
 from stackwright.adapters.mariadb_connection import CONNECT, connect
-from stackwright.adapters.threads import after, within
+from stackwright.adapters.threads import after, with_deadline
 from stackwright.core.errors import TransientError
 from support.tls_clients import contexts
 from support.waiting import PATIENCE
@@ -310,7 +310,7 @@ def test_the_wait_for_a_connection_ends_with_the_deadline(monkeypatch: pytest.Mo
     monkeypatch.setattr(socket, "create_connection", hang)
     for seconds in (CONNECT / 2, CONNECT * 2):
         with pytest.raises(pymysql.OperationalError):
-            within(after(seconds), lambda: connect(host="127.0.0.1", port=1, user="root", password=""))
+            with_deadline(after(seconds), lambda: connect(host="127.0.0.1", port=1, user="root", password=""))
     assert 0 < waits[0] <= CONNECT / 2 and waits[1] == CONNECT
 
 

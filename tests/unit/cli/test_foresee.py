@@ -32,13 +32,13 @@ async def test_credentials_may_be_in_the_same_file(tmp_path: Path, monkeypatch: 
     file, cluster, asked = tmp_path / "m.yaml", MemoryCluster(), []
     file.write_text(FILE)
     cluster.put(SECRET, {"metadata": {"name": "other", "namespace": "demo"}, "data": {"clouds.yaml": "b2xk"}})
-    outside = foresee.outside
+    outside = foresee.external_systems
 
     def spied(reader: Any, namespace: str) -> Any:
         asked.append(reader)
         return outside(reader, namespace)
 
-    monkeypatch.setattr(foresee, "outside", spied)
+    monkeypatch.setattr(foresee, "external_systems", spied)
     await foresee.foresee(cluster, load(file, "demo"), "demo")
     (reader,) = asked
     told = [secret_data(await reader.get(SECRET, ("demo", name))) for name in ("clouds", "other")]

@@ -14,7 +14,7 @@ import typer
 
 from stackwright.cli import common
 from stackwright.cli.cluster.options import KubeconfigOption, OnlyNamespaceOption
-from stackwright.cli.common import TimeoutOption, nothing, say
+from stackwright.cli.common import TimeoutOption, no_output, say
 from stackwright.cli.confirm import YesOption
 from stackwright.cli.output import Data
 
@@ -72,7 +72,7 @@ def apply(
             manifest_warnings.warn(manifests)
             if not yes:
                 confirm(await foreseen_losses(cluster, manifests), "Nothing was applied.")
-            tell = say if output is None else nothing
+            tell = say if output is None else no_output
             results: list[Result] = []
             try:
                 await apply_all(cluster, manifests, results, tell)

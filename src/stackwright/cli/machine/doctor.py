@@ -132,12 +132,12 @@ def doctor(
 
 def _variable() -> list[Finding]:
     """Errors of $KUBECONFIG: all other commands find their cluster by it, while this one examines the local cluster."""
-    from stackwright.cli.cluster.connection import is_local, named
+    from stackwright.cli.cluster.connection import environment_kubeconfig, is_local
     from stackwright.cli.cluster.failures import CliError
     from stackwright.core.findings import Finding
 
     try:
-        path = named()
+        path = environment_kubeconfig()
     except CliError as error:
         return [Finding("kubeconfig", "problem", str(error), "Set $KUBECONFIG to an existing file, or unset it.")]
     if path is None or is_local(path):

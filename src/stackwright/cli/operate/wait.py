@@ -10,7 +10,7 @@ from stackwright.cli import common, object_names
 from stackwright.cli.cluster import completion
 from stackwright.cli.cluster.connection import NAMESPACE
 from stackwright.cli.cluster.options import KubeconfigOption, NamespaceOption
-from stackwright.cli.common import TimeoutOption, nothing
+from stackwright.cli.common import TimeoutOption, no_output
 from stackwright.cli.follow import Goal, Patience, first, follow
 from stackwright.cli.output import Data
 
@@ -69,7 +69,7 @@ def wait(
                 await follow(cluster, namespace, asked_name, patience, kinds=kinds)
                 return
             try:
-                await follow(cluster, namespace, asked_name, patience, nothing, kinds)
+                await follow(cluster, namespace, asked_name, patience, no_output, kinds)
             finally:
                 await _print(await first(cluster, namespace, asked_name, kinds, goal), output)
 

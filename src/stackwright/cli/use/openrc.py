@@ -87,14 +87,14 @@ def openrc(
 
 def printed(form: Form, name: str, access: Access, ca: str, namespace: str) -> str:
     from stackwright.cli.output import as_yaml
-    from stackwright.core.openstack.access import clouds_entry, inside, openrc, with_cloud
+    from stackwright.core.openstack.access import clouds_entry, internal_entry, openrc, with_cloud
 
     match form:
         case Form.OPENRC:
             return openrc(access, ca)
         case Form.CLOUDS:
             return as_yaml(with_cloud(None, name, clouds_entry(access, ca)))
-    data = {"clouds.yaml": as_yaml(with_cloud(None, name, inside(access, namespace)))}
+    data = {"clouds.yaml": as_yaml(with_cloud(None, name, internal_entry(access, namespace)))}
     return as_yaml({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": f"{name}-clouds"}, "stringData": data})
 
 

@@ -123,7 +123,7 @@ def _there(seen: Observed, owner: Owner, server: Object) -> Outcome:
 
 
 def _knows_addresses(seen: Observed) -> bool:
-    return seen.view is not None and "floating-ip" not in seen.view.unseen
+    return seen.view is not None and "floating-ip" not in seen.view.unlisted_types
 
 
 def _address(seen: Observed) -> CloudResource | None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from stackwright.controllers.capicluster import endpoint, stages
 from stackwright.controllers.capicluster.bastion import bastion
-from stackwright.controllers.capicluster.leave import leave
+from stackwright.controllers.capicluster.deletion import plan_deletion
 from stackwright.controllers.capicluster.objects import Wanted, attached, named_addresses, parts, wanted
 from stackwright.controllers.capicluster.observe import KIND, Observed
 from stackwright.controllers.capicluster.record import API, BASTION, SUBNET
@@ -61,7 +61,7 @@ class _Api(NamedTuple):
 @pausable
 def decide(seen: Observed) -> Plan:
     if is_deleting(seen.obj):
-        return leave(seen)
+        return plan_deletion(seen)
     if is_managed_elsewhere(seen.obj):
         return Plan()  # another system writes its status
     if seen.errors:

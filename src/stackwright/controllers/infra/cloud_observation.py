@@ -71,7 +71,7 @@ class CloudObservation:
         return is_guarded(self.obj, self.origin)
 
     @property
-    def asks(self) -> bool:
+    def needs_cloud(self) -> bool:
         """Whether a reconcile of this object needs requests to its cloud."""
         if self.paused or not self.spec.get("identityRef"):
             return False

@@ -39,7 +39,7 @@ async def observe_cloud(
 
     Nothing is read if the object needs no requests to its cloud.
     """
-    if not seen.asks:
+    if not seen.needs_cloud:
         return seen
     key = key_of(seen.obj)
     try:

@@ -171,7 +171,7 @@ def _certificates(seen: Observed, context: Context) -> tuple[list[Action], list[
         }
         action = certificate_secret(seen, context, wanted)
         expires = annotation(current, EXPIRES)
-        remaining = renewal.left(float(expires), seen.now) if expires.isdecimal() else REFRESH
+        remaining = renewal.seconds_left(float(expires), seen.now) if expires.isdecimal() else REFRESH
         if not wanted.source and not (wanted.names or wanted.addresses):
             continue  # the certificate has no name or address yet
         if annotation(current, DIGEST) != action.digest or remaining <= 0:

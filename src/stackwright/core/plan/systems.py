@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stackwright.core.openstack.agents import listed
+from stackwright.core.openstack.agents import display_names
 from stackwright.core.plan.action import Action, Key, Object
 
 
@@ -126,7 +126,7 @@ class Inventory(Action):
 
     @property
     def target(self) -> str:
-        return f"{self.service} {listed(self.holders)}"
+        return f"{self.service} {display_names(self.holders)}"
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class DeleteAgents(Action):
 
     @property
     def target(self) -> str:
-        return f"{listed(self.agents) or 'no agent'} in {self.look.service}"
+        return f"{display_names(self.agents) or 'no agent'} in {self.look.service}"
 
 
 @dataclass(frozen=True)

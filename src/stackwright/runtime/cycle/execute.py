@@ -19,7 +19,7 @@ from stackwright.core.conditions import steady
 from stackwright.core.errors import Conflict, StillMissing, TerminalError, TransientError, Unavailable
 from stackwright.core.objects import DIGEST, FINALIZER, MUST_BE_TEXT, is_deleting, is_text, key_of, owned, secret_data
 from stackwright.core.openstack import inventory
-from stackwright.core.openstack.agents import outcome
+from stackwright.core.openstack.agents import bounded_uses
 from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.clouds import run
 from stackwright.core.openstack.resources import ResourceKey
@@ -161,7 +161,7 @@ async def _inventory(action: Inventory, ports: Ports, manager: str) -> None:
 
 
 async def _forget(action: DeleteAgents, ports: Ports, manager: str) -> None:
-    await _note_result(action.look, outcome(await _uses(action, ports)), ports, manager)
+    await _note_result(action.look, bounded_uses(await _uses(action, ports)), ports, manager)
 
 
 async def _note_result(look: Inventory, held: dict[str, list[str]], ports: Ports, manager: str) -> None:

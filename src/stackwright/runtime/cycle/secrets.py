@@ -220,7 +220,7 @@ def _is_current(action: EnsureCertificate, found: Object | None, issuer: dict[st
         and data["ca.crt"] == issuer.get("ca.crt")
         and annotation(found, DIGEST) == action.digest
         and expires.isdecimal()
-        and renewal.left(float(expires), now) > 0
+        and renewal.seconds_left(float(expires), now) > 0
     )
 
 

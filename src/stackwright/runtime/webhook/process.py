@@ -1,4 +1,4 @@
-"""The operator's side of the process that reviews requests.
+"""Starts and stops the process that reviews admission requests, and sends the requests to it.
 
 No object can occupy the operator or exhaust its memory, however its checks behave: they run in another process, which
 ends when one of them uses too much processor time or memory. The request is refused, and a new process reviews the

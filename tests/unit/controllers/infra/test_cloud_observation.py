@@ -63,7 +63,7 @@ def test_credentials_of_another_project_are_an_error(was: str, now: str, told: b
     [
         (ProjectView(place="a@one"), True),
         (ProjectView(place="a@one", settled=False), False),
-        (ProjectView(place="a@one", unseen=frozenset({"port"})), False),
+        (ProjectView(place="a@one", unlisted_types=frozenset({"port"})), False),
         (ProjectView(place="a"), False),
     ],
 )

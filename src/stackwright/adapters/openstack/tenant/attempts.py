@@ -1,4 +1,5 @@
-"""Unfinished looks: responses to the queries of an object stay valid for it until one of its looks completes.
+"""Keeps the responses to an object's queries until one of its looks completes, so that the next look does not repeat
+them.
 
 In a slow cloud, the queries of one object may need many looks. If responses expired after the usual minute, the first
 ones would expire before the last ones arrive, and no look would complete. For other objects, a response expires after a

@@ -25,7 +25,7 @@ def _used(seen: Observed, given: Collection[str]) -> dict[str, str]:
     return {ip: port for ip, port in found.items() if ip not in given}
 
 
-def leave(seen: Observed) -> Plan:
+def plan_deletion(seen: Observed) -> Plan:
     record = record_of(seen.status)
     if seen.addresses:
         stale = tuple(Delete(ADDRESS, key_of(each)) for each in seen.addresses if is_stale(seen, each))
@@ -51,7 +51,7 @@ def _left(seen: Observed, recorded: Collection[str]) -> str:
     A restored pool has recorded only the floating IPs that it needs, but all of them have its mark.
     """
     things = seen.view.things if seen.view else ()
-    marked = (each.id for each in things if each.what == "floating-ip" and marked_by(each, seen.identity))
+    marked = (each.id for each in things if each.type == "floating-ip" and marked_by(each, seen.identity))
     ids = tuple(dict.fromkeys((*recorded, *marked)))
     more = f" and {len(ids) - SHOWN} more; the description of each has {prefix_of(seen.identity)}"
     return ", ".join(ids[:SHOWN]) + (more if len(ids) > SHOWN else "")

@@ -18,7 +18,7 @@ from stackwright.core.objects import has_finalizer
 from stackwright.core.plan import Action, Plan, apart
 
 
-def leave(seen: Observed) -> Plan:
+def plan_deletion(seen: Observed) -> Plan:
     if not has_finalizer(seen.obj):
         return Plan()
     if seen.machines:
