@@ -239,6 +239,7 @@ class Service:
     facts: str = ""
     missing_facts: Callable[[Context], str] = lambda context: ""
     presets: tuple[Preset, ...] = ()  # presets that include it
+    panels: str = ""  # Debian's package with its panels of Horizon, in the image of Horizon, if Horizon itself has none
     public: tuple[Public, ...] = ()  # the first is the host of its API or web page
     logging: bool = False  # whether features.logging contains its level
     cleanup: bool = False  # whether features.database.cleanup contains its schedule

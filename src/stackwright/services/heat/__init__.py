@@ -45,6 +45,7 @@ SERVICE = Service(
     conf_files={"heat": "heat"},
     requires=lambda settings: ("database", "messaging", "identity"),
     lost_with_object="the trusts by which {} acts for the owners of stacks; their resources stay",
+    panels="python3-heat-dashboard",
     public=(Public("heat"), Public(CFN)),
     logging=True,
     cleanup=True,
