@@ -60,6 +60,7 @@ class Chart:
     claims: tuple[str, ...] = ()  # components that have volumes, of the size `volume.size`
     receives: bool = False  # a starting server without the newest data first receives all data of another one
     own_name: bool = False  # several objects of the kind may exist, each with a release of its name
+    replaced: Mapping[str, str] = field(default_factory=dict)  # component → what its replaced pods do not finish
     options: tuple[str, ...] = ()  # files below `conf` that consist of options, one per line
     listens: tuple[Listener, ...] = ()  # of each component with a NetworkPolicy; none for clients only
     calls: tuple[str, ...] = ()  # names of the listeners to which its pods connect

@@ -32,6 +32,8 @@ SERVICE = Service(
                 Listener("cfn", (CFN_PORT,), sources=("keystoneclient", INGRESS)),
                 Listener("engine"),
             ),
+            # Longer than graceful_shutdown_timeout; other resources are finished, or handed over to a new engine.
+            replaced={"engine": "a resource in work for more than 2 minutes stays IN_PROGRESS; update its stack then"},
             calls=(
                 *("mariadb", "rabbitmq", "memcached", "keystone"),
                 *("glance", "nova", "neutron", "cinder", "ceph-rgw"),
