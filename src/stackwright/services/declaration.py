@@ -64,6 +64,7 @@ class Chart:
     options: tuple[str, ...] = ()  # files below `conf` that consist of options, one per line
     listens: tuple[Listener, ...] = ()  # of each component with a NetworkPolicy; none for clients only
     calls: tuple[str, ...] = ()  # names of the listeners to which its pods connect
+    confined: bool = False  # pods of its listening components connect to nothing else, except DNS
     host_calls: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)  # label of nodes → the same
 
     @property

@@ -32,6 +32,7 @@ SERVICE = Service(
                 Listener("cfn", (CFN_PORT,), sources=("keystoneclient", INGRESS)),
                 Listener("engine"),
             ),
+            confined=True,  # templates of tenants name addresses
             # Longer than graceful_shutdown_timeout; other resources are finished, or handed over to a new engine.
             replaced={"engine": "a resource in work for more than 2 minutes stays IN_PROGRESS; update its stack then"},
             calls=(
