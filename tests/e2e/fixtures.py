@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from full import FullCloud
+from full import STACKS, FullCloud
 from infra import Infra, namespace, project
 from servers import KIND
 from storage import Storage
@@ -35,6 +35,18 @@ def pair(full_cloud: FullCloud, vms: Vms) -> Iterator[tuple[Vm, Vm]]:
 
     with two_machines(vms, {"node1", "node2"}, begin) as made:
         yield made
+
+
+# ---- stacks
+
+
+@pytest.fixture(scope="module")
+def heat_cloud(full_cloud: FullCloud) -> Iterator[FullCloud]:
+    """The same cloud with Heat."""
+    made = FullCloud(full_cloud.said, STACKS)
+    made.change()
+    yield made
+    full_cloud.change()
 
 
 # ---- storage

@@ -93,11 +93,11 @@ class FaultyProvider:
     def __init__(self, inner: Provider[Any], fuse: Fuse) -> None:
         self._inner, self._fuse = inner, fuse
 
-    async def account(self, action: Account, admin: Mapping[str, str], password: str) -> None:
-        await self._fuse.write(self._inner.account(action, admin, password))
+    async def account(self, action: Account, admin: Mapping[str, str], own: Mapping[str, str]) -> None:
+        await self._fuse.write(self._inner.account(action, admin, own))
 
-    async def missing(self, action: Account, admin: Mapping[str, str], password: str | None) -> str:
-        return await self._inner.missing(action, admin, password)
+    async def missing(self, action: Account, admin: Mapping[str, str], own: Mapping[str, str] | None) -> str:
+        return await self._inner.missing(action, admin, own)
 
 
 class FaultyAgents:

@@ -60,17 +60,17 @@ class MariaDbSql:
         self._workers = Workers()
         self._port = port
 
-    async def account(self, action: SqlAccount, admin: Mapping[str, str], password: str) -> None:
+    async def account(self, action: SqlAccount, admin: Mapping[str, str], own: Mapping[str, str]) -> None:
         if action.absent and action.username == _login(admin):
             return  # this account was refused, so nothing was created for it
-        work = list(statements(action, password))
+        work = list(statements(action, own.get("password", "")))
         await self._call(action, WORK, lambda: self._execute(action, admin, work))
 
-    async def missing(self, action: SqlAccount, admin: Mapping[str, str], password: str | None) -> str:
+    async def missing(self, action: SqlAccount, admin: Mapping[str, str], own: Mapping[str, str] | None) -> str:
         """Log in as the account to each of its databases; without its password, check as the administrator."""
-        if password is None:
+        if own is None:
             return await self._call(action, CHECK_SECONDS, lambda: self._unknown(action, admin))
-        return await self._call(action, CHECK_SECONDS, lambda: self._missing(action, password))
+        return await self._call(action, CHECK_SECONDS, lambda: self._missing(action, own["password"]))
 
     async def _call(self, action: SqlAccount, seconds: float, what: Callable[[], T]) -> T:
         try:

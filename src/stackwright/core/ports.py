@@ -106,14 +106,17 @@ class Helm(Protocol):
 class Provider(Protocol[A]):
     """The accounts in a MariaDB, in a RabbitMQ, or in Keystone."""
 
-    async def account(self, action: A, admin: Mapping[str, str], password: str) -> None:
-        """Create, update or delete an account."""
+    async def account(self, action: A, admin: Mapping[str, str], own: Mapping[str, str]) -> None:
+        """Create, update or delete an account.
 
-    async def missing(self, action: A, admin: Mapping[str, str], password: str | None) -> str:
+        own  fields of the Secret of the account, with its passwords; empty for a deletion
+        """
+
+    async def missing(self, action: A, admin: Mapping[str, str], own: Mapping[str, str] | None) -> str:
         """Text that names the missing parts of the account; empty if complete. Raises TransientError if it cannot be
         checked.
 
-        password  None: check only that the names exist, which never change, and not the password or the rights
+        own  None: check only that the names exist, which never change, and not the passwords or the rights
         """
 
 

@@ -60,9 +60,11 @@ class Chart:
     claims: tuple[str, ...] = ()  # components that have volumes, of the size `volume.size`
     receives: bool = False  # a starting server without the newest data first receives all data of another one
     own_name: bool = False  # several objects of the kind may exist, each with a release of its name
+    replaced: Mapping[str, str] = field(default_factory=dict)  # component → what its replaced pods do not finish
     options: tuple[str, ...] = ()  # files below `conf` that consist of options, one per line
     listens: tuple[Listener, ...] = ()  # of each component with a NetworkPolicy; none for clients only
     calls: tuple[str, ...] = ()  # names of the listeners to which its pods connect
+    confined: bool = False  # pods of its listening components connect to nothing else, except DNS
     host_calls: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)  # label of nodes → the same
 
     @property
@@ -239,6 +241,7 @@ class Service:
     facts: str = ""
     missing_facts: Callable[[Context], str] = lambda context: ""
     presets: tuple[Preset, ...] = ()  # presets that include it
+    panels: str = ""  # Debian's package with its panels of Horizon, in the image of Horizon, if Horizon itself has none
     public: tuple[Public, ...] = ()  # the first is the host of its API or web page
     logging: bool = False  # whether features.logging contains its level
     cleanup: bool = False  # whether features.database.cleanup contains its schedule

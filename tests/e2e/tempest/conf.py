@@ -165,6 +165,7 @@ def _stacks(facts: Facts) -> Options:
             "minimal_instance_type": facts.flavor,
             "floating_network_name": facts.floating,
             "build_timeout": LIMIT,
+            "build_interval": 1,
         }
     }
 

@@ -7,7 +7,7 @@ import pytest
 from stackwright.api.kinds import SECRET
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.conditions import find
-from stackwright.core.objects import secret_data
+from stackwright.core.objects import DIGEST, secret_data
 from stackwright.services.heat.kind import Heat
 from stackwright.services.heat.values import KEY_SECRET
 from tests.scenario.world import NAMESPACE, World, ready_world
@@ -24,8 +24,9 @@ async def test_the_key_of_stacks_and_the_domain_of_their_users_outlive_the_servi
     world = await ready_world(features=HEAT)
     assert world.ready()
     identity = world.identity
-    password = secret_data(world.get(SECRET, "heat-keystone"))["password"]
-    assert identity.trustees == {ADMINISTRATOR: password}
+    own = secret_data(world.get(SECRET, "heat-keystone"))
+    assert identity.trustees == {ADMINISTRATOR: own["trustee_password"]}
+    assert identity.users["heat"] == own["password"] != own["trustee_password"]
     assert identity.roles == {"heat_stack_owner", "heat_stack_user"}
     assert {"heat", "heat-cfn"} <= identity.catalog.keys()
     before = key(world)
@@ -43,6 +44,28 @@ async def test_the_key_of_stacks_and_the_domain_of_their_users_outlive_the_servi
     assert world.ready()
     assert key(world) == before
     assert identity.trustees.keys() == {ADMINISTRATOR}
+
+
+@pytest.mark.looptime
+async def test_the_administrator_of_the_domain_gets_a_password_of_its_own_and_a_new_one() -> None:
+    """An earlier version gave it that of the service; a deleted Secret is the rotation of all passwords."""
+    world = await ready_world(features=HEAT)
+    secret = world.get(SECRET, "heat-keystone")
+    del secret["data"]["trustee_password"]
+    secret["metadata"]["annotations"][DIGEST] = "of an earlier version"
+    world.cluster.put(SECRET, secret)
+    world.identity.trustees[ADMINISTRATOR] = secret_data(secret)["password"]
+    await world.run(60)
+    first = secret_data(world.get(SECRET, "heat-keystone"))
+    assert first["password"] == secret_data(secret)["password"], "the service keeps its own"
+    assert world.identity.trustees == {ADMINISTRATOR: first["trustee_password"]}
+    assert first["trustee_password"] in first["trustee.conf"]
+    world.delete(SECRET, "heat-keystone")
+    await world.run(60)
+    second = secret_data(world.get(SECRET, "heat-keystone"))
+    assert world.identity.trustees == {ADMINISTRATOR: second["trustee_password"]}
+    assert second["trustee_password"] != first["trustee_password"]
+    assert world.ready()
 
 
 @pytest.mark.looptime

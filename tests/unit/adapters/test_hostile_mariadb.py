@@ -139,7 +139,7 @@ def statements_of(client: Client, said: list[str], context: ssl.SSLContext | Non
 async def test_an_account_is_created(serve: Serve, encrypted: bool, tmp_path: Path) -> None:
     said: list[str] = []
     context = contexts(tmp_path)[0] if encrypted else None
-    await serve(lambda client: statements_of(client, said, context)).account(account(), ADMIN, "pw")
+    await serve(lambda client: statements_of(client, said, context)).account(account(), ADMIN, {"password": "pw"})
     assert said[0].startswith("SET NAMES")
     assert said[-2].startswith("GRANT ALL PRIVILEGES ON `keystone`.*")
 
@@ -163,7 +163,7 @@ async def test_endless_responses_are_aborted(serve: Serve, part: str, encrypted:
         client.flood(b"\xff\xff\xff\x01", b"a")
 
     with pytest.raises(TransientError, match=r"^MariaDB at 127.0.0.1: its responses exceed 256 KiB$"):
-        await serve(script).account(account(), ADMIN, "pw")
+        await serve(script).account(account(), ADMIN, {"password": "pw"})
 
 
 async def test_nothing_is_sent_after_the_deadline(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,7 +182,7 @@ async def test_nothing_is_sent_after_the_deadline(serve: Serve, monkeypatch: pyt
 
     monkeypatch.setattr(threads, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     with pytest.raises(TransientError, match="does not respond in time"):
-        await serve(script).account(account(), ADMIN, "pw")
+        await serve(script).account(account(), ADMIN, {"password": "pw"})
     assert await asyncio.to_thread(left.wait, PATIENCE)
     assert len(said) == 1
 
@@ -198,7 +198,7 @@ async def test_a_server_that_always_sends_another_byte_is_late(serve: Serve, mon
 
     try:
         with pytest.raises(TransientError, match="does not respond in time"):
-            await serve(script).missing(account(), ADMIN, "pw")
+            await serve(script).missing(account(), ADMIN, {"password": "pw"})
     finally:
         stopped.set()
 
@@ -218,7 +218,7 @@ async def test_nothing_is_sent_after_the_caller_left(serve: Serve) -> None:
         except EOFError:
             left.set()
 
-    call = asyncio.create_task(serve(script).account(account(), ADMIN, "pw"))
+    call = asyncio.create_task(serve(script).account(account(), ADMIN, {"password": "pw"}))
     assert await asyncio.to_thread(asked.wait, PATIENCE)
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -252,7 +252,7 @@ async def test_garbage_is_a_transient_error(serve: Serve, name: str, logged_in: 
             client.send(GARBAGE[name])
 
     with pytest.raises(TransientError, match=r"not of MariaDB's protocol|the connection was (lost|refused)"):
-        await serve(script).account(account(), ADMIN, "pw")
+        await serve(script).account(account(), ADMIN, {"password": "pw"})
 
 
 async def test_garbage_instead_of_tls_is_a_transient_error(serve: Serve) -> None:
@@ -262,7 +262,7 @@ async def test_garbage_instead_of_tls_is_a_transient_error(serve: Serve) -> None
         client.send(b"no TLS" * 10)
 
     with pytest.raises(TransientError, match=r"^MariaDB at 127.0.0.1: TLS fails \(WRONG_VERSION_NUMBER\)"):
-        await serve(script).account(account(), ADMIN, "pw")
+        await serve(script).account(account(), ADMIN, {"password": "pw"})
 
 
 async def test_an_end_within_the_handshake_of_tls_is_a_transient_error(serve: Serve) -> None:
@@ -272,7 +272,7 @@ async def test_an_end_within_the_handshake_of_tls_is_a_transient_error(serve: Se
         client.sock.recv(1 << 16)  # unread bytes would make the end a reset
 
     with pytest.raises(TransientError, match=r"^MariaDB at 127.0.0.1: TLS fails \("):
-        await serve(script).account(account(), ADMIN, "pw")
+        await serve(script).account(account(), ADMIN, {"password": "pw"})
 
 
 async def test_garbage_as_a_further_result_is_a_transient_error(serve: Serve) -> None:
@@ -285,7 +285,7 @@ async def test_garbage_as_a_further_result_is_a_transient_error(serve: Serve) ->
         client.packet()
 
     with pytest.raises(TransientError, match=r"not of MariaDB's protocol"):
-        await serve(script).account(account(), ADMIN, "pw")
+        await serve(script).account(account(), ADMIN, {"password": "pw"})
 
 
 async def test_each_address_of_a_host_is_tried(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -296,7 +296,9 @@ async def test_each_address_of_a_host_is_tried(serve: Serve, monkeypatch: pytest
         return [found for each in hosts for found in real(each, port, *args, **more)]
 
     monkeypatch.setattr(socket, "getaddrinfo", resolved)
-    await serve(lambda client: statements_of(client, said)).account(account(host="db.example"), ADMIN, "pw")
+    await serve(lambda client: statements_of(client, said)).account(
+        account(host="db.example"), ADMIN, {"password": "pw"}
+    )
     assert said
 
 
@@ -316,7 +318,7 @@ def test_the_wait_for_a_connection_ends_with_the_deadline(monkeypatch: pytest.Mo
 
 async def test_a_password_may_have_any_characters(serve: Serve) -> None:
     said: list[str] = []
-    await serve(lambda client: statements_of(client, said)).account(account(), {"password": "p€w"}, "pw")
+    await serve(lambda client: statements_of(client, said)).account(account(), {"password": "p€w"}, {"password": "pw"})
     assert said
 
 
@@ -345,7 +347,7 @@ async def test_no_server_gets_the_password(serve: Serve, method: str, later: boo
             received.append(client.packet())
 
     with pytest.raises(TransientError, match=r"requests the password by the method|is not of MariaDB's protocol"):
-        await serve(script).account(account(), ADMIN, "pw")
+        await serve(script).account(account(), ADMIN, {"password": "pw"})
     assert len(received) <= 1
     assert ADMIN["password"].encode() not in b"".join(received)
 
@@ -362,5 +364,5 @@ async def test_no_server_with_tls_gets_the_password(serve: Serve, method: str, t
         received.append(client.packet())
 
     with pytest.raises(TransientError, match=r"requests the password by the method"):
-        await serve(script).account(account(), ADMIN, "pw")
+        await serve(script).account(account(), ADMIN, {"password": "pw"})
     assert received == []

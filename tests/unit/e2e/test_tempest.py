@@ -8,7 +8,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from tempest import conf, exclusions, job
+from tempest import conf, exclusions, job, stacks
 from tempest.facts import Facts
 from tempest.inventory import differences
 from tempest.report import parse
@@ -121,6 +121,26 @@ def test_an_exclusion_without_a_reason_is_refused() -> None:
 def test_the_docs_show_the_exclusions() -> None:
     page = (ROOT / "docs/reference/tempest.md").read_text()
     assert exclusions.table(exclusions.load()) in page, "copy tests/e2e/tempest/exclusions.txt to the table of the page"
+
+
+def test_the_docs_show_the_tests_of_stacks_that_are_left_out() -> None:
+    page = (ROOT / "docs/reference/tempest.md").read_text()
+    assert stacks.table() in page, "copy LEFT_OUT of tests/e2e/tempest/stacks.py to the table of the page"
+    for name in stacks.LEFT_OUT:
+        assert not re.match(stacks.SELECTED, f"{stacks.PLUGIN}.{name}.Some.test[id-1]"), name
+    for name in ("api.test_heat_api.stacks_create_stack.test_request", "functional.test_hooks.HooksTest.test_a"):
+        assert re.match(stacks.SELECTED, f"{stacks.PLUGIN}.{name}[id-1]")
+
+
+def test_one_process_runs_the_tests_of_heats_api() -> None:
+    """stestr runs tests in one process whose names have the same match."""
+    (line,) = [line for line in (job.POD / "run.sh").read_text().splitlines() if "group_regex" in line]
+    written = line.split("group_regex=")[2].split("/'")[0].replace("\\\\", "\\")
+    group = re.compile(written)
+    api = [f"{stacks.PLUGIN}.api.test_heat_api.{name}.test_request[id-1]" for name in ("stacks_create", "stacks_show")]
+    assert len({group.match(name)[0] for name in api}) == 1  # type: ignore[index]
+    others = [f"{stacks.PLUGIN}.functional.test_hooks.{name}[id-1]" for name in ("A.x", "B.x")]
+    assert len({group.match(name)[0] for name in others}) == 2  # type: ignore[index]
 
 
 def test_slow_tests_run_in_a_complete_run() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from stackwright.core.errors import TerminalError
 
 Account = Callable[[str, str], Any]
-"""(name, id of the domain) → the user with the password of the service."""
+"""(name, id of the domain) → the user with its own password."""
 ADMIN = "admin"
 DESCRIPTION = "Users that a service of the cloud creates"
 
@@ -43,7 +43,7 @@ def ensure(identity: Any, spec: Mapping[str, Any], account: Account) -> None:
 
 
 def missing(identity: Any, spec: Mapping[str, Any], works: Callable[[str], bool]) -> str:
-    """What is missing, as text. `works`: id of a user → whether it can log in with the password of the service."""
+    """What is missing, as text. `works`: id of a user → whether it can log in with its password."""
     roles, wanted = spec.get("additionalRoles") or (), spec.get("trustee")
     known = {role.name: str(role.id) for role in identity.roles()} if roles or wanted else {}
     if lost := [name for name in roles if name not in known]:

@@ -179,7 +179,7 @@ class KeystoneServiceSpec(CamelModel):
     )
     secret_name: ObjectName = Field(
         description="Secret to write: username, password, auth_url, keystone_authtoken.conf, auth.conf; with a trustee "
-        "also trustee.conf."
+        "also trustee.conf, and trustee_password of its own."
     )
 
 

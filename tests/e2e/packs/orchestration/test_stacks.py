@@ -16,7 +16,6 @@ from harness import eventually
 from openstack.exceptions import NotFoundException
 from vms import DEMO, FLAVOR, GUEST_IMAGE, Vms
 
-EXAMPLE = "examples/orchestration.yaml"
 LIMIT = 240
 Resources = dict[str, Any]
 VERSION = "2021-04-16"
@@ -89,14 +88,6 @@ class Stacks:
 
     def servers(self, prefix: str) -> list[Any]:
         return [each for each in self.vms.sdk.compute.servers() if str(each.name).startswith(prefix)]
-
-
-@pytest.fixture(scope="module")
-def heat_cloud(full_cloud: FullCloud) -> Iterator[FullCloud]:
-    made = FullCloud(full_cloud.said, EXAMPLE)
-    made.change()
-    yield made
-    full_cloud.change()
 
 
 @pytest.fixture(scope="module")

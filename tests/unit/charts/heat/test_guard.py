@@ -25,6 +25,7 @@ def heat(monkeypatch: pytest.MonkeyPatch) -> Any:
     common.urlfetch, common.template_format = fetch, formats  # type: ignore[attr-defined]
     for name, module in (("heat", ModuleType("heat")), ("heat.common", common)):
         monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.syspath_prepend(str(ROOT / "charts/heat/bin"))
     runpy.run_path(str(ROOT / "charts/heat/bin/guard.py"))["install"]()
     return common
 

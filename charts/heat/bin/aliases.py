@@ -1,0 +1,1 @@
+../../lib/bin/aliases.py
