@@ -17,6 +17,7 @@ from support.faults import Crash, FaultyCluster
 KIND = OpenStackDeployment.KIND
 FIRST = {"openstack_version": "epoxy", "preset": "core", "size": "tiny"}
 MINE = {**FIRST, "size": "medium", "internal_domain_name": "mine.local"}
+NEW = {"local_volume_storage_class": "fast", "services": {"compute": {"nova": {"values": {"conf": None}}}}}
 THEIRS = {"size": "small", "features": {"services": ["block-storage"], "network_policies": {"enabled": True}}}
 
 
@@ -34,7 +35,7 @@ async def test_one_spec_or_the_other(cluster: KubernetesCluster, namespace: str,
     status = {"metadata": meta, "status": {"observedGeneration": 1}}
     await cluster.apply_status(KIND, status, "operator")
     before = await spec()
-    wanted = {"metadata": meta, "spec": {**FIRST, "local_volume_storage_class": "fast"}}
+    wanted = {"metadata": meta, "spec": {**FIRST, **NEW}}
     new = MemoryCluster().put(KIND, wanted)["spec"]  # with its defaults
     if write:
         with pytest.raises(Crash):
@@ -48,7 +49,7 @@ async def test_one_spec_or_the_other(cluster: KubernetesCluster, namespace: str,
     assert owners == [MANAGER]
     await cluster.apply(KIND, {"metadata": meta, "spec": FIRST}, MANAGER)
     gone = await spec()
-    assert new == {**gone, "local_volume_storage_class": "fast"}, "the next apply takes away what this one brought"
+    assert new == {**gone, **NEW}, "the next apply takes away what this one brought"
     assert gone != new
 
 
