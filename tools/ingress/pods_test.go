@@ -2,9 +2,8 @@ package main
 
 import (
 	"net"
+	"syscall"
 	"testing"
-
-	"golang.org/x/sys/unix"
 )
 
 // A pod whose node lost its power or network closes no connection; without limits, its requests would wait for up to a
@@ -20,10 +19,10 @@ func TestAConnectionToAPodEndsWhenItsNodeIsLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wanted := map[int]int{unix.TCP_USER_TIMEOUT: 60_000, unix.TCP_KEEPIDLE: 15, unix.TCP_KEEPINTVL: 5, unix.TCP_KEEPCNT: 3}
+	wanted := map[int]int{userTimeout: 60_000, syscall.TCP_KEEPIDLE: 15, syscall.TCP_KEEPINTVL: 5, syscall.TCP_KEEPCNT: 3}
 	_ = raw.Control(func(fd uintptr) {
 		for option, value := range wanted {
-			if got, err := unix.GetsockoptInt(int(fd), unix.IPPROTO_TCP, option); err != nil || got != value {
+			if got, err := syscall.GetsockoptInt(int(fd), syscall.IPPROTO_TCP, option); err != nil || got != value {
 				t.Errorf("option %d is %d, %v", option, got, err)
 			}
 		}

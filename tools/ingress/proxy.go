@@ -15,8 +15,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // maxHeaders is the number of header lines of a request: each takes ten times the memory of the shortest line.
@@ -70,13 +68,15 @@ func newProxy(current *Current, port string, dialTimeout time.Duration) *Proxy {
 // lost its power or its network. Otherwise, an upload would wait for fifteen minutes. A slow pod acknowledges.
 const unacknowledged = time.Minute
 
+const userTimeout = 18 // TCP_USER_TIMEOUT of Linux, which the package syscall lacks
+
 func dialer(timeout time.Duration) *net.Dialer {
 	return &net.Dialer{
 		Timeout:         timeout,
 		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3},
 		Control: func(_, _ string, raw syscall.RawConn) (err error) {
 			failed := raw.Control(func(fd uintptr) {
-				err = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(unacknowledged.Milliseconds()))
+				err = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, userTimeout, int(unacknowledged.Milliseconds()))
 			})
 			return cmp.Or(failed, err)
 		},
