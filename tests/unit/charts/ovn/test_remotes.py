@@ -36,9 +36,14 @@ def world(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def by_address(world: Path, remotes: str) -> subprocess.CompletedProcess[str]:
+def by_address(world: Path, remotes: str, patience: int) -> subprocess.CompletedProcess[str]:
     script = LIBRARY.read_text().replace("/dev/termination-log", str(world / "why"))
-    environment = {**os.environ, "PATH": f"{world}:{os.environ['PATH']}", "WORLD": str(world), "PATIENCE": "1"}
+    environment = {
+        **os.environ,
+        "PATH": f"{world}:{os.environ['PATH']}",
+        "WORLD": str(world),
+        "PATIENCE": str(patience),
+    }
     command = ["bash", "-uc", f"{script}\nby_address '{remotes}'"]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=20)
 
@@ -46,12 +51,12 @@ def by_address(world: Path, remotes: str) -> subprocess.CompletedProcess[str]:
 def test_remotes_have_the_addresses_of_their_services(world: Path) -> None:
     """A program that resolves a name fails meanwhile, and its next attempt comes after the result has expired."""
     (world / "later").write_text("a-1.ns.svc\n")
-    done = by_address(world, "ssl:a-0.ns.svc:6642,ssl:a-1.ns.svc:6642")
+    done = by_address(world, "ssl:a-0.ns.svc:6642,ssl:a-1.ns.svc:6642", patience=15)
     assert (done.returncode, done.stdout) == (0, "ssl:10.96.0.7:6642,ssl:10.96.0.8:6642\n")
 
 
 def test_a_name_that_does_not_resolve_is_reported(world: Path) -> None:
-    done = by_address(world, "ssl:a-0.ns.svc:6642,ssl:a-2.ns.svc:6642")
+    done = by_address(world, "ssl:a-0.ns.svc:6642,ssl:a-2.ns.svc:6642", patience=1)
     assert (done.returncode, done.stdout) == (1, "")
     assert (world / "why").read_text() == "the name a-2.ns.svc cannot be resolved"
 
