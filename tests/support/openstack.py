@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Any
 
+from stackwright.adapters.openstack.tenant.attempts import Attempts
 from stackwright.core.openstack.calls import ADD_INTERFACE, ADD_PORT, ADD_VOLUME, CloudCall
 from stackwright.core.openstack.clouds import Deferred, Done, Query, Subscription
 from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
@@ -37,6 +38,7 @@ class MemoryClouds:
         self.settled = True
         self.place = "project"
         self._clock = clock
+        self._attempts = Attempts(clock.now)
         self._ids = (f"00000000-0000-4000-9000-{number:012d}" for number in itertools.count(1))
         self._due: dict[tuple[str, str], tuple[float, str]] = {}  # next transition: time, state; "" removes it
 
@@ -63,7 +65,7 @@ class MemoryClouds:
         self.things[thing.type, thing.id] = replace(now, state=state, facts={**now.facts, **facts})
 
     def in_time(self, controller: str, key: Key) -> AbstractAsyncContextManager[None]:
-        return nullcontext()
+        return self._attempts.look((controller, key))
 
     async def subscribe(self, cloud: CloudRef, subscription: Subscription) -> None:
         self._may("look")

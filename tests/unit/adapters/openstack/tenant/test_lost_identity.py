@@ -1,4 +1,4 @@
-"""Two looks without a usable identity prove that it is lost; one does not."""
+"""Two looks without a usable identity, or at another project, prove the loss of credentials; one does not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from stackwright.adapters.openstack.tenant import attempts
 from stackwright.adapters.openstack.tenant.attempts import Attempts
 from stackwright.adapters.openstack.transport.failures import CONFIRM, LAPSE
-from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.errors import BY_LOOKS, Reason, TerminalCloudError, TransientCloudError
 
 pytestmark = pytest.mark.looptime
 WHO = ("server", ("ns", "web"))
@@ -26,8 +26,8 @@ Error = TransientCloudError | TerminalCloudError
 
 
 def denied(cause: Reason) -> Error:
-    refused = cause is Reason.IDENTITY_ACCESS_DENIED
-    return TerminalCloudError(cause, "no match") if refused else TransientCloudError(cause, "no such object")
+    absent = cause is Reason.IDENTITY_NOT_FOUND
+    return TransientCloudError(cause, "no such object") if absent else TerminalCloudError(cause, "no match")
 
 
 async def look(made: Attempts, error: Error | None = None, who: tuple[str, tuple[str, str]] = WHO) -> bool:
@@ -41,7 +41,7 @@ async def look(made: Attempts, error: Error | None = None, who: tuple[str, tuple
     return False
 
 
-@pytest.mark.parametrize("cause", [Reason.IDENTITY_NOT_FOUND, Reason.IDENTITY_ACCESS_DENIED])
+@pytest.mark.parametrize("cause", list(BY_LOOKS))
 async def test_a_second_look_some_seconds_later_proves_a_lost_identity(cause: Reason) -> None:
     made = Attempts()
     assert not await look(made, denied(cause))
@@ -83,4 +83,4 @@ async def test_an_old_failure_proves_nothing_and_is_dropped() -> None:
     assert not await look(made, denied(Reason.IDENTITY_NOT_FOUND))
     await asyncio.sleep(1)
     made.forget(asyncio.get_running_loop().time())
-    assert not made._without_identity
+    assert not made._unproven

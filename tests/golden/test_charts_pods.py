@@ -1,6 +1,6 @@
-"""How images are pulled: all pods of all charts name the pull Secrets, and the operator's chart tells the operator.
+"""What all pods of all charts have: the pull Secrets, which the chart of the operator tells it, and options of the DNS.
 
-`UPDATE_GOLDEN=1 pytest tests/golden/test_charts_pull_secrets.py` rewrites the golden files; read the difference first.
+`UPDATE_GOLDEN=1 pytest tests/golden/test_charts_pods.py` rewrites the golden files; read the difference first.
 """
 
 import json
@@ -44,6 +44,13 @@ def test_all_pods_of_a_chart_name_the_pull_secrets(chart):
     found = dict(pods(rendered(chart, *REGISTRY)))
     assert found
     assert [name for name, pod in found.items() if pod.get("imagePullSecrets") != [{"name": "registry"}]] == []
+
+
+@pytest.mark.parametrize("chart", sorted(set(FIRST) - {"stackwright"}))
+def test_a_lookup_waits_for_a_lost_pod_of_the_dns_for_a_moment_only(chart):
+    """Two attempts of 5 s, by default, go to the same pod, for each domain of the search list."""
+    wanted = {"options": [{"name": "timeout", "value": "2"}]}
+    assert [name for name, pod in pods(rendered(chart)) if pod.get("dnsConfig") != wanted] == []
 
 
 def test_the_operator_knows_the_names_of_the_pull_secrets():
