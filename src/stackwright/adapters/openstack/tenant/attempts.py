@@ -55,6 +55,9 @@ class Attempts:
             if isinstance(error, TerminalCloudError):
                 self._unended.pop(who, None)
             raise
+        except Exception:  # of Kubernetes, perhaps after the identity was found
+            self._unproven.pop(who, None)
+            raise
         finally:
             _current.reset(token)
 

@@ -10,6 +10,7 @@ import pytest
 from stackwright.adapters.openstack.tenant import attempts
 from stackwright.adapters.openstack.tenant.attempts import Attempts
 from stackwright.adapters.openstack.transport.failures import CONFIRM, LAPSE
+from stackwright.core.errors import Unreachable
 from stackwright.core.openstack.errors import BY_LOOKS, Reason, TerminalCloudError, TransientCloudError
 
 pytestmark = pytest.mark.looptime
@@ -23,6 +24,7 @@ def simulated_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 Error = TransientCloudError | TerminalCloudError
+Other = Unreachable | ValueError  # of Kubernetes, after the identity was found
 
 
 def denied(cause: Reason) -> Error:
@@ -30,7 +32,7 @@ def denied(cause: Reason) -> Error:
     return TransientCloudError(cause, "no such object") if absent else TerminalCloudError(cause, "no match")
 
 
-async def look(made: Attempts, error: Error | None = None, who: tuple[str, tuple[str, str]] = WHO) -> bool:
+async def look(made: Attempts, error: Error | Other | None = None, who: tuple[str, tuple[str, str]] = WHO) -> bool:
     """Whether the error of this look is sure."""
     try:
         async with made.look(who):
@@ -38,6 +40,8 @@ async def look(made: Attempts, error: Error | None = None, who: tuple[str, tuple
                 raise error
     except (TransientCloudError, TerminalCloudError) as raised:
         return raised.sure
+    except (Unreachable, ValueError):
+        pass
     return False
 
 
@@ -51,8 +55,11 @@ async def test_a_second_look_some_seconds_later_proves_a_lost_identity(cause: Re
     assert await look(made, denied(cause))
 
 
-@pytest.mark.parametrize("between", [None, TransientCloudError(Reason.UNREACHABLE, "timed out")])
-async def test_a_look_with_a_usable_identity_disproves_the_loss(between: Error | None) -> None:
+@pytest.mark.parametrize(
+    "between",
+    [None, TransientCloudError(Reason.UNREACHABLE, "timed out"), Unreachable("no API server"), ValueError("a defect")],
+)
+async def test_a_look_with_a_usable_identity_disproves_the_loss(between: Error | Other | None) -> None:
     made = Attempts()
     await look(made, denied(Reason.IDENTITY_NOT_FOUND))
     await asyncio.sleep(CONFIRM)
