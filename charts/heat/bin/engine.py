@@ -1,4 +1,7 @@
-"""The program heat-engine, with the limits of guard.py; when it stops, another one gets its messages (handover.py)."""
+"""The program heat-engine, bounded by guard.py and limits.py.
+
+When it stops, another one gets its messages (handover.py).
+"""
 
 import sys
 
@@ -8,8 +11,10 @@ sys.path.append("/opt/stackwright")
 
 import guard  # noqa: E402
 import handover  # noqa: E402
+import limits  # noqa: E402
 
 guard.install()
+limits.install()
 handover.install()
 sys.argv[0] = "heat-engine"
 heat.cmd.engine.main()
