@@ -2,7 +2,8 @@
 
 A template of 600 bytes may resolve to gigabytes: functions that multiply strings may be nested, functions may repeat each
 other's results, and groups repeat the definition of a resource. So the results of functions are counted, all of an
-operation together, and functions that multiply count before they create.
+operation together, and functions that multiply count before they create. Regular expressions and YAQL, whose time and
+memory cannot be foreseen, are evaluated in a process of their own (apart.py).
 """
 
 import json
@@ -17,9 +18,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from guard import LARGEST, LONG, LONGEST, VALUE, Left, weigh
-from heat.engine import api, constraints, environment, function, parameters
+from heat.engine import api, constraints, environment, function, parameters, stack
 from heat.engine.clients.os import keystone
 from heat.engine.hot import functions as hot
+from heat.engine.resources import stack_resource
 from heat.engine.resources.openstack.heat import resource_group, software_deployment, structured_config
 from heat.scaling import template as scaling
 from oslo_config import cfg
@@ -31,7 +33,10 @@ PATIENCE = 10  # seconds for apart.py, which has 2 of CPU time: the machine may 
 APART = 20  # seconds of CPU time that an operation may use in apart.py
 SLOW = "takes too much time or memory"
 
+TREE = "The stack and the stacks in it have more resources than one may have (max_resources_per_stack)"
+
 _left = ContextVar("left", default=None)
+_resources = ContextVar("resources", default=None)
 
 
 @contextmanager
@@ -315,10 +320,46 @@ def bound_groups():
     scaling.make_template = inside(lambda found, *args, **options: make(counted(found), *args, **options), anew=True)
 
 
+def in_tree(called):
+    """The function, which visits the stacks in a stack before they are created: together they are bounded as if they were.
+
+    A template may name another one a hundred times, which names another one a hundred times, and so on.
+    """
+
+    @wraps(called)
+    def call(*args, **options):
+        most = cfg.CONF.max_resources_per_stack
+        if _resources.get() is not None or most < 0:
+            return called(*args, **options)
+        token = _resources.set(Left(TREE, most))
+        try:
+            return called(*args, **options)
+        finally:
+            _resources.reset(token)
+
+    return call
+
+
+def bound_trees():
+    resource = stack_resource.StackResource
+    check = resource._validate_nested_resources
+
+    def counted(self, template):
+        left = _resources.get()
+        if left is not None:
+            left.take(len(template[template.RESOURCES]))
+        return check(self, template)
+
+    resource._validate_nested_resources = counted
+    for name in ("validate", "get_nested_parameters", "preview_resources"):
+        setattr(stack.Stack, name, in_tree(getattr(stack.Stack, name)))
+
+
 def install():
     bound_resolve()
     bound_functions()
     bound_groups()
+    bound_trees()
     api.format_stack_outputs = inside(api.format_stack_outputs)
     parameters.Parameters.validate = inside(parameters.Parameters.validate)
     constraints.re = SimpleNamespace(compile=Pattern, findall=re.findall)

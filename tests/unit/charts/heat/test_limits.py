@@ -15,12 +15,13 @@ from support.paths import ROOT
 
 BIN = ROOT / "charts/heat/bin"
 MODULES = (
-    "heat.common", "heat.engine", "heat.engine.clients.os", "heat.engine.hot", "heat.engine.resources.openstack.heat",
-    "heat.scaling", "oslo_config",
+    "heat.common", "heat.engine", "heat.engine.clients.os", "heat.engine.hot", "heat.engine.resources",
+    "heat.engine.resources.openstack.heat", "heat.scaling", "oslo_config",
 )  # fmt: skip
 NAMES = (
     "urlfetch", "template_format", "environment_format", "api", "constraints", "environment", "function", "parameters",
     "keystone", "functions", "resource_group", "software_deployment", "structured_config", "template", "cfg",
+    "stack", "stack_resource",
 )  # fmt: skip
 
 
@@ -169,3 +170,31 @@ def test_a_group_has_no_more_members_than_a_stack_resources(limits: Any) -> None
         limits.member_count(1001)
     conf.max_resources_per_stack = -1
     assert limits.member_count(10**9) == 10**9
+
+
+def test_the_stacks_in_a_stack_are_counted_together_before_they_are_created(limits: Any) -> None:
+    limits.member_count.__globals__["cfg"].CONF = SimpleNamespace(max_resources_per_stack=1000)
+
+    class Template(dict[str, list[str]]):
+        RESOURCES = "resources"
+
+    class StackResource:
+        def _validate_nested_resources(self, template: Template) -> None:
+            self.checked = template
+
+    class Stack:
+        def validate(self, count: int, depth: int) -> None:
+            StackResource()._validate_nested_resources(Template(resources=["a"] * count))
+            for _ in range(count if depth else 0):
+                self.validate(count, depth - 1)
+
+        get_nested_parameters = preview_resources = validate
+
+    names = limits.bound_trees.__globals__
+    names["stack"].Stack, names["stack_resource"].StackResource = Stack, StackResource
+    limits.bound_trees()
+    for _ in range(3):
+        Stack().validate(5, 3)
+    with pytest.raises(ValueError, match="max_resources_per_stack"):
+        Stack().validate(100, 4)
+    StackResource()._validate_nested_resources(Template(resources=["a"] * 1001))
