@@ -365,7 +365,7 @@ def test_a_reader_may_not_change_stacks_in_the_form_of_cloudformation(
         ("CreateStack", *changes), 403
     )
     assert asked(reader, "ListStacks") == 200
-    assert {asked(member, action) for action in changes} <= {400, 404}, "allowed; there is no such stack"
+    assert 403 not in {asked(member, action) for action in changes}, "allowed; there is no such stack"
 
 
 def slow(count: int) -> dict[str, Any]:
