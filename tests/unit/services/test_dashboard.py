@@ -60,12 +60,16 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, values: dict[str, obje
     horizon.settings.HORIZON_CONFIG = {"help_url": "there", "modal_backdrop": "static"}
     monkeypatch.setitem(sys.modules, "openstack_dashboard", horizon)
     monkeypatch.setitem(sys.modules, "openstack_dashboard.settings", horizon.settings)
-    common, formats = ModuleType("heatclient.common"), ModuleType("heatclient.common.template_format")
-    formats.yaml_loader = yaml.CSafeLoader  # type: ignore[attr-defined]
-    common.template_format = formats  # type: ignore[attr-defined]
+    names = ("", ".template_format", ".environment_format")
+    common, templates, environments = (ModuleType(f"heatclient.common{name}") for name in names)
+    templates.yaml_loader = yaml.CSafeLoader  # type: ignore[attr-defined]
+    for module in (templates, environments):
+        module.parse = lambda text: yaml.load(text, Loader=yaml.CSafeLoader)  # type: ignore[attr-defined]
+    common.template_format, common.environment_format = templates, environments  # type: ignore[attr-defined]
     for name, module in (("heatclient", ModuleType("heatclient")), ("heatclient.common", common)):
         monkeypatch.setitem(sys.modules, name, module)
-    monkeypatch.delitem(sys.modules, "stacks", raising=False)
+    for name in ("stacks", "texts"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setattr(urllib.request, "urlopen", urllib.request.urlopen)  # the script replaces it
     monkeypatch.syspath_prepend(str(SCRIPT.parent))
     return runpy.run_path(str(script))
@@ -90,11 +94,14 @@ def test_the_panel_of_stacks_fetches_no_address_and_expands_no_bomb(
     for url in ("http://memcached:11211/", "file:///etc/passwd"):
         with pytest.raises(ValueError, match="not fetched by URL"):
             urllib.request.urlopen(url, timeout=1)
-    loader = sys.modules["heatclient.common"].template_format.yaml_loader
+    common = sys.modules["heatclient.common"]
     bomb = "a: &a " + "x" * 400_000 + "\nb: [" + ", ".join(["*a"] * 60) + "]"
-    with pytest.raises(ValueError, match="expand to more than"):
-        yaml.load(bomb, Loader=loader)
-    assert yaml.load("a: &a {b: 1}\nc: *a", Loader=loader) == {"a": {"b": 1}, "c": {"b": 1}}
+    for parse in (common.template_format.parse, common.environment_format.parse):
+        with pytest.raises(ValueError, match="have more than 16 MiB"):
+            parse(bomb)
+        with pytest.raises(ValueError, match="did not find"):
+            parse("a: [")
+        assert parse("a: &a {b: 1}\nc: *a") == {"a": {"b": 1}, "c": {"b": 1}}
 
 
 def test_the_image_has_the_panels_of_every_service() -> None:
