@@ -50,7 +50,6 @@ async def test_a_lost_key_is_reported_and_not_replaced() -> None:
     world = await ready_world(features=HEAT)
     secret = world.get(SECRET, KEY_SECRET)
     world.delete(SECRET, KEY_SECRET)
-    await world.cluster.patch(Heat.KIND, (NAMESPACE, "heat"), {"metadata": {"annotations": {"look": "now"}}})
     await world.run(60)
     assert key(world) == ""
     ready = find(world.get(Heat.KIND, "heat"))

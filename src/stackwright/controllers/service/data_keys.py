@@ -16,10 +16,10 @@ def lost_keys(seen: Observed, context: Context) -> list[str]:
         if kind == DatabaseAccount.KIND.kind and (status := contract.get("status") or {}).get("digest")
     }
     return [
-        secret.name
-        for secret in seen.declared.secrets(context)
-        if secret.owner and seen.secrets.get(secret.name) is None
-        if (owner := seen.owners.get(secret.name)) and owner["metadata"].get("uid") in made
+        each.name
+        for each, _ in seen.declared.data_keys(context)
+        if seen.secrets.get(each.name) is None
+        if (owner := seen.owners.get(each.name)) and owner["metadata"].get("uid") in made
     ]
 
 

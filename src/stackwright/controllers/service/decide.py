@@ -147,12 +147,14 @@ def _secrets(seen: Observed, context: Context, lost: list[str]) -> tuple[list[Ac
             actions.append(action)
     due = []
     for keys in seen.declared.keys(context):
-        repository = seen.secrets.get(keys.name)
+        repository, owner = seen.secrets.get(keys.name), seen.owners.get(keys.name)
+        if keys.name in lost or (keys.owner and owner is None):
+            continue
         turned = annotation(repository, ROTATED)
-        rotated = turned if belongs(repository, seen.obj["metadata"]["uid"]) else ""
+        rotated = turned if belongs(repository, (owner or seen.obj)["metadata"]["uid"]) else ""
         left = float(rotated) + keys.every - seen.now if rotated.isdecimal() else 0.0
         if not 0 < left <= 2 * keys.every:  # it is later if the clock was ahead
-            actions.append(RotateKeys((context.namespace, keys.name), seen.obj, keys.max_active, turned))
+            actions.append(RotateKeys((context.namespace, keys.name), seen.obj, keys.max_active, turned, owner))
             left = keys.every
         due.append(left)
     return actions, min(due, default=None)
