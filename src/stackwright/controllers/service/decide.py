@@ -14,7 +14,7 @@ from stackwright.api.services.kinds import OPENSTACK_RELEASE
 from stackwright.cloud.registry import kind_of
 from stackwright.controllers.service.agents import without_left_agents
 from stackwright.controllers.service.backends import backends_in_use, removed_backends
-from stackwright.controllers.service.data_keys import keys_stage, lost_keys
+from stackwright.controllers.service.data_keys import keys_stage, lost_keys, marks
 from stackwright.controllers.service.objects import (
     bundle,
     certificate_secret,
@@ -83,7 +83,7 @@ def _decide(seen: Observed) -> Plan:
     contracts, stages, gates = _contracts(seen, seen.context)
     look, kept = removed_backends(seen, seen.context, desired)
     larger, volumes = grown(seen, desired)
-    actions = [*secrets, *issued, *copies, *contracts, *look, *larger]
+    actions = [*secrets, *marks(seen, seen.context), *issued, *copies, *contracts, *look, *larger]
     before = [_placement(seen), settings, *keys_stage(lost, seen.context), *certificates, *([kept] if kept else [])]
     stages = [*before, *stages]
     if desired and all(stage.status for stage in (*before, *gates)):

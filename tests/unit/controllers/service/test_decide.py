@@ -35,7 +35,9 @@ KEYSTONE = ", ".join(sorted(KeystoneSettings.model_fields))
 async def test_the_stages_follow_each_other_and_then_nothing_is_left_to_do():
     stage = Stage(database=True)
     first = await stage.do()
-    assert [type(action) for action in first.actions] == [EnsureSecret, EnsureSecret, RotateKeys, RotateKeys, Apply]
+    made = [type(action) for action in first.actions]
+    assert made == [EnsureSecret, EnsureSecret, RotateKeys, RotateKeys, Apply, Apply]
+    assert str(first.actions[4]) == "apply MariaDB openstack/mariadb", "the mark follows the key"
     assert condition(first, "Database").message == "Waiting for DatabaseAccount openstack/keystone: it is being created"
     second = await stage.do()
     assert second.empty
