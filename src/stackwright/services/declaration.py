@@ -115,11 +115,16 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Keys:
-    """A Fernet key repository that the operator rotates."""
+    """A Fernet key repository that the operator rotates.
+
+    every  seconds between rotations
+    owner  as of a Secret
+    """
 
     name: str
-    every: float  # seconds between rotations
+    every: float
     max_active: int = 3
+    owner: tuple[Kind, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -253,6 +258,11 @@ class Service:
     @property
     def kind(self) -> Kind:
         return self.resource.KIND
+
+    def data_keys(self, context: Context) -> list[tuple[Secret | Keys, tuple[Kind, str]]]:
+        """Its Secrets with keys of data, each with its owner."""
+        made: tuple[Secret | Keys, ...] = (*self.secrets(context), *self.keys(context))
+        return [(each, each.owner) for each in made if each.owner]
 
     def application(self, name: str) -> str:
         """The label `application` of the pods of the first chart, by the name of the object."""

@@ -136,6 +136,16 @@ def test_which_projects_are_swept() -> None:
     assert not leftovers.is_abandoned(Project("p", "smoke-signals", "a user's"), False, "x", now + 1e6)
 
 
+@pytest.mark.parametrize("digits", [10, 20, 400, 5000])
+def test_numbers_that_no_run_has_noted_are_no_note(digits: int) -> None:
+    """Whoever may create projects writes their descriptions."""
+    many, host = "9" * digits, socket.gethostname()
+    for process, since in ((many, "1"), ("1", f"{many}999")):
+        project = Project("p", "smoke-1", f"stackwright smoke: process {process} on {host} since {since}")
+        assert leftovers._is_alive(project) is False
+        assert not leftovers.is_abandoned(project, False, host, time.time())
+
+
 def test_selected_checks_include_their_requirements() -> None:
     assert [check.name for check in chosen(["ping"])] == ["login", "image", "flavors", "network", "boot", "ping"]
     assert [check.name for check in chosen([])] == names()

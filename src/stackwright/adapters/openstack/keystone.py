@@ -226,7 +226,7 @@ def _remove(identity: Any, spec: Mapping[str, Any]) -> None:
     service = _service(identity, spec)
     if service is not None:
         identity.delete_service(service)
-    for user in identity.users(name=spec["username"], domain_id=DOMAIN_ID):
+    for user in trustees.listed(lambda: identity.users(name=spec["username"], domain_id=DOMAIN_ID)):
         identity.delete_user(user)
     trustees.remove(identity, spec)
 

@@ -6,7 +6,7 @@ kept, too. Only the administrator is deleted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from stackwright.core.errors import TerminalError
@@ -62,15 +62,17 @@ def missing(identity: Any, spec: Mapping[str, Any], works: Callable[[str], bool]
 
 
 def remove(identity: Any, spec: Mapping[str, Any]) -> None:
-    wanted = spec.get("trustee")
-    domain = _domain(identity, wanted) if wanted else None
-    if (
-        wanted
-        and domain is not None
-        and domain.description == DESCRIPTION
-        and (user := _user(identity, wanted, domain))
-    ):
-        identity.delete_user(user)
+    if not (wanted := spec.get("trustee")):
+        return
+    for domain in listed(lambda: identity.domains(name=wanted["domain"])):
+        if domain.description == DESCRIPTION:
+            for user in listed(lambda: identity.users(name=wanted["username"], domain_id=domain.id)):  # noqa: B023
+                identity.delete_user(user)
+
+
+def listed(look: Callable[[], Iterable[Any]]) -> list[Any]:
+    """The items of a list, or of another one if it is empty: a single list that is too short would leave a user."""
+    return list(look()) or list(look())
 
 
 def _domain(identity: Any, wanted: Mapping[str, Any]) -> Any | None:

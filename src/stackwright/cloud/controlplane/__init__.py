@@ -2,13 +2,14 @@
 
 It is an alternative to OpenStackDeployment and results in the same service objects. An absent section is disabled; a
 section without `enabled` has the default of the reference. Unsupported fields are rejected by name. A section of a
-service that Stackwright does not have may only be disabled, as in the reference.
+service that Stackwright does not have may only be disabled, as in the reference. What a disabled section contains is
+not judged here; the CRD, whose rules cannot see `enabled` above them, still refuses unsupported fields when written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import ClassVar
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
 
@@ -51,6 +52,16 @@ INFRASTRUCTURE_ONLY = "infrastructure-only"
 class Section(CamelModel):
     enabled: bool = Field(True, description="Whether the service is deployed.")
     application_credential: OffAnyway | None = absent("Application credentials.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _off(cls, value: Any) -> Any:
+        """Other fields of a disabled section are ignored, as those of an unsupported section."""
+        if not isinstance(value, Mapping):
+            return value
+        enabled = value.get("enabled")
+        default = cls.model_fields["enabled"].default
+        return {"enabled": False} if (default if enabled is None else enabled) is False else value
 
 
 class ApiOverride(CamelModel):

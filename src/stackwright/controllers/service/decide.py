@@ -14,7 +14,7 @@ from stackwright.api.services.kinds import OPENSTACK_RELEASE
 from stackwright.cloud.registry import kind_of
 from stackwright.controllers.service.agents import without_left_agents
 from stackwright.controllers.service.backends import backends_in_use, removed_backends
-from stackwright.controllers.service.data_keys import keys_stage, lost_keys
+from stackwright.controllers.service.data_keys import keys_stage, lost_keys, marks
 from stackwright.controllers.service.objects import (
     bundle,
     certificate_secret,
@@ -83,7 +83,7 @@ def _decide(seen: Observed) -> Plan:
     contracts, stages, gates = _contracts(seen, seen.context)
     look, kept = removed_backends(seen, seen.context, desired)
     larger, volumes = grown(seen, desired)
-    actions = [*secrets, *issued, *copies, *contracts, *look, *larger]
+    actions = [*secrets, *marks(seen, seen.context), *issued, *copies, *contracts, *look, *larger]
     before = [_placement(seen), settings, *keys_stage(lost, seen.context), *certificates, *([kept] if kept else [])]
     stages = [*before, *stages]
     if desired and all(stage.status for stage in (*before, *gates)):
@@ -147,12 +147,14 @@ def _secrets(seen: Observed, context: Context, lost: list[str]) -> tuple[list[Ac
             actions.append(action)
     due = []
     for keys in seen.declared.keys(context):
-        repository = seen.secrets.get(keys.name)
+        repository, owner = seen.secrets.get(keys.name), seen.owners.get(keys.name)
+        if keys.name in lost or (keys.owner and owner is None):
+            continue
         turned = annotation(repository, ROTATED)
-        rotated = turned if belongs(repository, seen.obj["metadata"]["uid"]) else ""
+        rotated = turned if belongs(repository, (owner or seen.obj)["metadata"]["uid"]) else ""
         left = float(rotated) + keys.every - seen.now if rotated.isdecimal() else 0.0
         if not 0 < left <= 2 * keys.every:  # it is later if the clock was ahead
-            actions.append(RotateKeys((context.namespace, keys.name), seen.obj, keys.max_active, turned))
+            actions.append(RotateKeys((context.namespace, keys.name), seen.obj, keys.max_active, turned, owner))
             left = keys.every
         due.append(left)
     return actions, min(due, default=None)

@@ -27,17 +27,18 @@ def contract_object(seen: Observed, context: Context, contract: Contract) -> Obj
 
 def generated_secret(seen: Observed, context: Context, secret: Secret) -> EnsureSecret | None:
     """None while its owner does not exist."""
-    owner = seen.owners.get(secret.name) if secret.owner else seen.obj
-    if owner is None:
+    owner = seen.owners.get(secret.name)
+    if secret.owner and owner is None:
         return None
     return EnsureSecret(
         (context.namespace, secret.name),
-        owner,
+        seen.obj,
         secret.generated,
         secret.fixed,
         secret.templates,
         keypairs=secret.keypairs,
         given=secret.given,
+        lives_with=owner,
     )
 
 

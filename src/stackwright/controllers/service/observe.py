@@ -32,7 +32,7 @@ from stackwright.services.declaration import Service, bundle_name
 class Observed:
     """errors      errors of the spec; if any, nothing else is read
     secrets     name → Secret or None, of all Secrets that the declaration or an override names
-    owners      name → owner or None, of its generated Secrets that another object owns
+    owners      name → owner or None, of its Secrets with keys of data
     nodes       all nodes of the cluster
     contracts   (kind, name) → object, of all contracts that this service owns
     """
@@ -102,9 +102,7 @@ async def observe(declared: Service, settings: Settings, reader: Reader, key: Ke
         sensitive=sensitive,
         secrets={name: await reader.get(SECRET, (key[0], name)) for name in sorted(names)},
         owners={
-            each.name: await reader.get(each.owner[0], (key[0], each.owner[1]))
-            for each in declared.secrets(context)
-            if each.owner
+            each.name: await reader.get(kind, (key[0], name)) for each, (kind, name) in declared.data_keys(context)
         },
         contracts=contracts,
         nodes=nodes,

@@ -162,6 +162,22 @@ def test_removal_keeps_domain_and_roles(identity: Domains) -> None:
     assert {"heat_stack_owner", "heat_stack_user"} <= {each.name for each in identity.kept["role"]}
 
 
+@pytest.mark.parametrize("short", ["domain", "user", "service"])
+def test_one_short_list_leaves_no_user_or_service_behind(identity: Domains, short: str) -> None:
+    """A replica of Keystone's database that is behind may answer one list."""
+    ensure(identity)
+    lists, left = identity._list, {short: 1}
+
+    def behind(what: str, query: dict[str, Any]) -> Any:
+        left[what] = left.get(what, 0) - 1
+        return iter([]) if left[what] >= 0 and query.get("type") != "identity" else lists(what, query)
+
+    identity._list = behind  # type: ignore[method-assign]
+    keystone._remove(identity, WANTED)
+    assert identity.kept["user"] == []
+    assert [each.name for each in identity.kept["service"]] == ["keystone"]
+
+
 def test_other_services_request_nothing_more(identity: Domains) -> None:
     """Each request of a check is repeated for each service every few minutes."""
     ensure(identity, SPEC)

@@ -276,6 +276,18 @@ def test_disabled_sections_may_contain_anything():
     spec_of({"manila": {"enabled": False, "template": {"manilaAPI": {"replicas": 1}}}, "redis": {"enabled": False}})
 
 
+@pytest.mark.parametrize("section", sorted(set(APIS) | {"heat", "horizon", "galera", "rabbitmq", "memcached"}))
+def test_what_a_disabled_section_of_a_service_contains_is_not_judged(section):
+    """As in the reference, and as before Stackwright had the service: an update must not block a stored object."""
+    stored = {"template": {"serviceUser": "x", "apiTimeout": 600, "later": {"replicas": -1}}, "templates": {"x": 1}}
+    off = {**LEAST, section: {"enabled": False, **stored}}
+    spec, errors = parse(obj(KIND, "openstack", off))
+    assert errors == [] and spec and not spec.on(section)
+    assert parse(obj(KIND, "openstack", {**off, section: {**stored, "enabled": True}}))[1]
+    assert parse(obj(KIND, "openstack", {**off, section: {**stored, "enabled": "false"}}))[1]
+    assert bool(parse(obj(KIND, "openstack", {**off, section: stored}))[1]) == (section not in ("heat", "horizon"))
+
+
 @pytest.mark.parametrize(
     "section", ["applicationCredential", "designate", "ironic", "manila", "octavia", "redis", "watcher"]
 )

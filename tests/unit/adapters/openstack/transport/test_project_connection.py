@@ -406,13 +406,14 @@ async def test_a_refusal_of_a_gateway_proves_nothing(
         time.now += PAUSE
 
 
-async def test_a_refusal_by_policy_shows_that_the_login_was_accepted(
-    time: Time, project: ProjectConnection, asked: Asked
+@pytest.mark.parametrize("status", [403, 500, 503])
+async def test_a_failure_of_a_service_shows_that_the_login_was_accepted(
+    time: Time, project: ProjectConnection, asked: Asked, status: int
 ) -> None:
     asked.fail = refusal()
     await trouble(project, asked)
-    asked.fail = TerminalCloudError("Forbidden", "no")
-    with pytest.raises(TerminalCloudError):
+    asked.fail = problem(status, "no")
+    with pytest.raises((TerminalCloudError, TransientCloudError)):
         await project.do("network", asked)
     time.now += PAUSE
     asked.fail = refusal()
