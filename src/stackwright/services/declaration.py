@@ -14,6 +14,7 @@ from typing import Any, Literal
 from stackwright.api.meta import Kind, Model
 from stackwright.api.services.kinds import ServiceResource
 from stackwright.core.conditions import Condition
+from stackwright.core.helm.sensitive import Sections
 from stackwright.core.plan import Object
 from stackwright.services.cloud import Cloud
 from stackwright.services.context import CONTROL_PLANE, Context, Settings, Values
@@ -113,11 +114,16 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Keys:
-    """A Fernet key repository that the operator rotates."""
+    """A Fernet key repository that the operator rotates.
+
+    every  seconds between rotations
+    owner  as that of a Secret
+    """
 
     name: str
-    every: float  # seconds between rotations
+    every: float
     max_active: int = 3
+    owner: tuple[Kind, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -217,6 +223,8 @@ class Service:
     # Label of nodes → kernel modules that make the service faster there; it also runs without them.
     modules: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     conf_files: Mapping[str, str] = field(default_factory=dict)  # chart → conf.<file> that may use Secrets
+    # Settings → options of such a file of the first chart whose values users have in Secrets.
+    sensitive: Callable[[Any], Sections] = lambda settings: {}
     # Names of the services that it requires with these settings; the cloud adds them.
     requires: Callable[[Any], tuple[str, ...]] | None = None
     # Conditions from its pods' reports about their nodes; they do not affect Ready.
@@ -250,6 +258,11 @@ class Service:
     @property
     def kind(self) -> Kind:
         return self.resource.KIND
+
+    def outliving(self, context: Context) -> dict[str, tuple[Kind, str]]:
+        """Secret → its owner, of generated Secrets and keys that another object owns."""
+        found: list[Secret | Keys] = [*self.secrets(context), *self.keys(context)]
+        return {each.name: each.owner for each in found if each.owner}
 
     def application(self, name: str) -> str:
         """The label `application` of the pods of the first chart, by the name of the object."""

@@ -16,10 +16,10 @@ def lost_keys(seen: Observed, context: Context) -> list[str]:
         if kind == DatabaseAccount.KIND.kind and (status := contract.get("status") or {}).get("digest")
     }
     return [
-        secret.name
-        for secret in seen.declared.secrets(context)
-        if secret.owner and seen.secrets.get(secret.name) is None
-        if (owner := seen.owners.get(secret.name)) and owner["metadata"].get("uid") in made
+        name
+        for name in seen.declared.outliving(context)
+        if seen.secrets.get(name) is None
+        if (owner := seen.owners.get(name)) and owner["metadata"].get("uid") in made
     ]
 
 

@@ -34,7 +34,7 @@ SERVICE = Service(
             ),
             calls=(
                 *("mariadb", "rabbitmq", "memcached", "keystone"),
-                *("glance", "nova", "neutron", "cinder", "ceph-rgw"),
+                *("glance", "nova", "neutron", "cinder", "barbican", "ceph-rgw"),
             ),
         ),
     ),
