@@ -51,8 +51,8 @@ def newest(package: str, folder: str = "db/migrations") -> str:
     revisions, followed = set(), set()
     for path in Path(found.origin).parent.glob(f"{folder}/versions/*.py"):
         text = path.read_text(encoding="utf-8")
-        revisions.update(re.findall(r"^revision = '(\w+)'", text, re.MULTILINE))
-        followed.update(re.findall(r"^down_revision = '(\w+)'", text, re.MULTILINE))
+        revisions.update(re.findall(r"^revision = ['\"](\w+)['\"]", text, re.MULTILINE))
+        followed.update(re.findall(r"^down_revision = ['\"](\w+)['\"]", text, re.MULTILINE))
     (last,) = revisions - followed
     return last
 

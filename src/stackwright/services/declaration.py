@@ -14,6 +14,7 @@ from typing import Any, Literal
 from stackwright.api.meta import Kind, Model
 from stackwright.api.services.kinds import ServiceResource
 from stackwright.core.conditions import Condition
+from stackwright.core.helm.sensitive import Sections
 from stackwright.core.plan import Object
 from stackwright.services.cloud import Cloud
 from stackwright.services.context import CONTROL_PLANE, Context, Settings, Values
@@ -224,6 +225,8 @@ class Service:
     # Label of nodes → kernel modules that make the service faster there; it also runs without them.
     modules: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     conf_files: Mapping[str, str] = field(default_factory=dict)  # chart → conf.<file> that may use Secrets
+    # Settings → options of such a file of the first chart whose values users have in Secrets.
+    sensitive: Callable[[Any], Sections] = lambda settings: {}
     # Names of the services that it requires with these settings; the cloud adds them.
     requires: Callable[[Any], tuple[str, ...]] | None = None
     # Conditions from its pods' reports about their nodes; they do not affect Ready.

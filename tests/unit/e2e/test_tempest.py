@@ -57,8 +57,9 @@ def test_the_configuration_contains_the_facts_of_the_cloud() -> None:
         "cinder": "false",
         "swift": "false",
         "heat": "false",
+        "barbican": "false",
     }
-    assert "heat_plugin" not in found
+    assert not {"heat_plugin", "key_manager"} & {*found}
 
 
 def test_the_configuration_contains_storage_if_present() -> None:
@@ -76,6 +77,13 @@ def test_the_configuration_contains_stacks_if_present() -> None:
     assert found["heat_plugin"]["auth_url"] == "https://keystone.cloud.example/v3"
     assert found["heat_plugin"]["ca_file"] == conf.CA
     assert not [name for name in found["heat_plugin"] if "password" in name]
+
+
+def test_the_configuration_contains_secrets_if_present() -> None:
+    found = read(replace(FACTS, services=FACTS.services | {"key-manager"}))
+    assert found["service_available"]["barbican"] == "true"
+    assert found["enforce_scope"]["barbican"] == "true"
+    assert found["image_signature_verification"]["enforced"] == "false"
 
 
 @pytest.mark.parametrize(("computes", "moves"), [(1, "false"), (2, "true")])

@@ -32,6 +32,7 @@ from stackwright.api.support import (
 from stackwright.cloud.controlplane.infrastructure import GaleraTemplates, MemcachedTemplates, RabbitTemplates
 from stackwright.cloud.controlplane.pods import Bus, BusReference
 from stackwright.cloud.controlplane.services import (
+    BarbicanTemplate,
     GlanceTemplate,
     HeatTemplate,
     HorizonTemplate,
@@ -105,6 +106,10 @@ class HeatSection(Api):
     )
 
 
+class BarbicanSection(Api):
+    template: BarbicanTemplate = Field(default_factory=lambda: BarbicanTemplate(), description="The service.")
+
+
 class HorizonSection(Api):
     enabled: bool = Field(False, description="Whether the dashboard is deployed.")
     template: HorizonTemplate = Field(default_factory=lambda: HorizonTemplate(), description="The service.")
@@ -161,6 +166,7 @@ class OpenStackControlPlaneSpec(CamelModel):
     neutron: NeutronSection | None = Field(None, description="The networking service.")
     nova: NovaSection | None = Field(None, description="The compute service.")
     heat: HeatSection | None = Field(None, description="The orchestration service.")
+    barbican: BarbicanSection | None = Field(None, description="The key manager.")
     horizon: HorizonSection | None = Field(None, description="The dashboard.")
     galera: GaleraSection | None = Field(None, description="The database.")
     rabbitmq: RabbitSection | None = Field(None, description="The message buses.")
@@ -174,7 +180,6 @@ class OpenStackControlPlaneSpec(CamelModel):
     extra_mounts: UnsupportedList = unsupported("Further volumes.")
     application_credential: OffAnyway | None = absent("Application credentials.")
     openstackclient: Client | None = unused(None, "Keystone includes a client pod.")
-    barbican: Absent | None = absent("Key manager.")
     cinder: Absent | None = absent("Block storage.")
     designate: OffAnyway | None = absent("DNS service.")
     dns: Absent | None = absent("dnsmasq for hosts outside Kubernetes.")

@@ -81,7 +81,7 @@ async def observe(declared: Service, settings: Settings, reader: Reader, key: Ke
             pull_secrets=settings.pull_secrets,
         )
         context = replace(context, ceph_options=await _ceph_options(declared, context, reader))
-        sensitive = _sensitive(declared, spec)
+        sensitive = _sensitive(declared, spec, parsed)
     except ValidationError as error:
         return replace(seen, errors=tuple(messages(error, ServiceSpec)))
     except ValueError as error:
@@ -165,9 +165,10 @@ def secret_name(chart: str) -> str:
     return f"{chart}-overrides"
 
 
-def _sensitive(declared: Service, spec: ServiceSpec) -> dict[str, Sections]:
+def _sensitive(declared: Service, spec: ServiceSpec, settings: Any) -> dict[str, Sections]:
     """Chart → sensitive options of all levels; a later level wins, and its plain value replaces a Secret's value."""
-    found: dict[str, Sections] = {}
+    own = {section: dict(options) for section, options in declared.sensitive(settings).items()}
+    found: dict[str, Sections] = {declared.charts[0].name: own}
     for override in spec.overrides:
         for chart, values in override.values.items():
             conf_file = declared.conf_files.get(chart)

@@ -11,12 +11,13 @@ from stackwright.api.kinds import POD, SECRET
 from stackwright.api.services.contracts import DatabaseAccount, MessagingAccount
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.controllers.service.backends import LOOK, RARELY, removed_backends
-from stackwright.controllers.service.decide import CLOCK, POLL, REFRESH, ROTATED, decide
+from stackwright.controllers.service.decide import CLOCK, POLL, REFRESH, decide
 from stackwright.controllers.service.objects import bundle
 from stackwright.controllers.service.observe import observe
 from stackwright.core.objects import DIGEST
 from stackwright.core.openstack.inventory import CONFIRM
 from stackwright.core.plan import Apply, Delete
+from stackwright.core.secrets.fernet import ROTATED
 from stackwright.core.secrets.writes import CopySecret, EnsureSecret, RotateKeys
 from stackwright.services import cinder, etcd, glance, keystone, memcached
 from stackwright.services.etcd.kind import Etcd
