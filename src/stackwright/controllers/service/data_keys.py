@@ -14,6 +14,7 @@ from stackwright.core.plan import Apply, Object
 from stackwright.services.context import Context
 from stackwright.services.declaration import Keys, Secret
 
+STAGE = "DataKeys"
 MARK = f"{OURS}/data-key."  # followed by the name of the Secret
 
 
@@ -54,4 +55,4 @@ def marks(seen: Observed, context: Context) -> list[Apply]:
 def keys_stage(lost: list[str], context: Context) -> list[Condition]:
     """A stage that blocks while such keys are lost."""
     text = f"The key of data in the database is lost; restore Secret {context.namespace}/{', '.join(lost)}"
-    return [blocked("Settings", "KeyLost", text)] if lost else []
+    return [blocked(STAGE, "KeyLost", text)] if lost else []
