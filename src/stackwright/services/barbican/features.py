@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from stackwright.api.fields.lines import Short, Url
+from stackwright.api.fields.lines import Url
 from stackwright.api.fields.naming import Format, InstanceName
 from stackwright.api.fields.shared import SecretValue
 from stackwright.api.meta import Model
@@ -25,7 +25,7 @@ class Vault(Model):
     vault_url: Url | None = Field(None, max_length=255, description="URL of Vault.")
     approle_role_id: SecretValue | None = Field(None, description="role_id of Barbican's AppRole.")
     approle_secret_id: SecretValue | None = Field(None, description="secret_id of Barbican's AppRole.")
-    namespace: Short = Field("", description="Namespace in Vault; empty for the root namespace.")
+    namespace: VaultPath | None = Field(None, description="Namespace in Vault; default: the root namespace.")
     kv_mountpoint: VaultPath = Field("secret", description="Path of the KV secrets engine.")
     kv_version: int = Field(2, ge=1, le=2, description="Version of the KV secrets engine. The field is ours.")
     use_ssl: bool = Field(False, description="Require TLS: vault_url must begin with https://.")

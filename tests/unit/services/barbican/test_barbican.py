@@ -144,7 +144,7 @@ def test_a_disabled_vault_is_not_used() -> None:
         ({**VAULT, "kv_mountpoint": "../sys"}, "must be a path in Vault"),
         ({**VAULT, "kv_mountpoint": "a//b"}, "must be a path in Vault"),
         ({**VAULT, "kv_version": 3}, "kv_version"),
-        ({**VAULT, "namespace": "a\nroot_token_id = x"}, "must be one line"),
+        ({**VAULT, "namespace": "a\nroot_token_id = x"}, "must be a path in Vault"),
         ({**VAULT, "root_token_id": "x"}, "root_token_id"),
     ],
 )
