@@ -12,7 +12,7 @@ import typer
 from stackwright.cli import common
 from stackwright.cli.cluster import connection
 from stackwright.cli.cluster.connection import connected, kubeconfig
-from stackwright.cli.cluster.failures import CliError, run
+from stackwright.cli.failures import CliError, run
 from stackwright.core.errors import Unreachable
 
 CONFIG = """\

@@ -61,8 +61,8 @@ def apply(
     """
     from stackwright.cli import manifest_warnings
     from stackwright.cli.cluster.connection import connected
-    from stackwright.cli.cluster.failures import fail, run
     from stackwright.cli.confirm import confirm, foreseen_losses
+    from stackwright.cli.failures import fail, run
     from stackwright.cli.manifests.checks import check_all
     from stackwright.cli.manifests.load import BadManifest, load_all
 

@@ -34,7 +34,7 @@ def crds(
 
       stackwright crds --ipam | kubectl apply -f -
     """
-    from stackwright.cli.cluster.failures import fail
+    from stackwright.cli.failures import fail
     from stackwright.cli.output import as_yaml, dumped
 
     if directory is not None:

@@ -47,7 +47,7 @@ def plan(
 
       stackwright plan --delete cloud
     """
-    from stackwright.cli.cluster.failures import fail, run
+    from stackwright.cli.failures import fail, run
     from stackwright.cli.manifests.load import BadManifest, load_all
     from stackwright.cli.output import show
     from stackwright.cli.ui.steps import lines

@@ -57,7 +57,7 @@ def values(
 
       stackwright values keystone -f cloud.yaml --for openstack-helm > keystone.yaml
     """
-    from stackwright.cli.cluster.failures import fail, run
+    from stackwright.cli.failures import fail, run
     from stackwright.cli.output import dumped
 
     try:
@@ -70,7 +70,7 @@ def values(
 
 
 def _cloud(files: list[Path], namespace: str | None) -> Object:
-    from stackwright.cli.cluster.failures import fail
+    from stackwright.cli.failures import fail
     from stackwright.cli.manifests.load import BadManifest, load_all
     from stackwright.cloud.registry import CLOUD_KINDS
 

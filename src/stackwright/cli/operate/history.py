@@ -48,7 +48,7 @@ def history(
     """
     from stackwright.api.kinds import SECRET
     from stackwright.cli.cluster.connection import connected
-    from stackwright.cli.cluster.failures import CliError, run
+    from stackwright.cli.failures import CliError, run
     from stackwright.core.conditions import stamp
     from stackwright.core.helm.records import SELECTOR, revisions
     from stackwright.core.ports import Release
@@ -75,7 +75,7 @@ def history(
 async def _of_cloud(name: str, namespace: str, kubeconfig: Path | None) -> list[tuple[Any, ...]]:
     """(number, time, paths of the changed fields) of each stored revision, the oldest first."""
     from stackwright.cli.cluster.connection import connected, the_cloud
-    from stackwright.cli.cluster.failures import CliError
+    from stackwright.cli.failures import CliError
     from stackwright.cli.revisions import kept, spec_of
     from stackwright.cloud.registry import CLOUD_KINDS
     from stackwright.core.diff import changes

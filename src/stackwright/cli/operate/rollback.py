@@ -38,8 +38,8 @@ def rollback(
       stackwright rollback cloud 3 --yes --no-wait
     """
     from stackwright.cli.cluster.connection import connected, the_cloud
-    from stackwright.cli.cluster.failures import CliError, run
     from stackwright.cli.confirm import confirm, foreseen_losses
+    from stackwright.cli.failures import CliError, run
     from stackwright.cli.follow import Patience, follow
     from stackwright.cli.manifests.load import MANAGER, BadManifest, Manifest, check_changes
     from stackwright.cli.revisions import choose, kept, spec_of

@@ -57,7 +57,7 @@ def wait(
       stackwright wait -o json
     """
     from stackwright.cli.cluster.connection import connected
-    from stackwright.cli.cluster.failures import run
+    from stackwright.cli.failures import run
 
     async def work() -> None:
         kinds, asked_name = object_names.parse(name, "wait for")

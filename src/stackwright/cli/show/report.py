@@ -75,7 +75,7 @@ def report(
       stackwright report --file /tmp/cloud.tar.gz -n openstack
     """
     from stackwright.cli.cluster.connection import connected
-    from stackwright.cli.cluster.failures import fail, run
+    from stackwright.cli.failures import fail, run
 
     async def work() -> Report:
         async with connected(kubeconfig) as cluster:

@@ -37,7 +37,7 @@ def servers(
 
       stackwright servers -o json
     """
-    from stackwright.cli.cluster.failures import run
+    from stackwright.cli.failures import run
     from stackwright.cli.output import show
     from stackwright.cli.ui.tree import lines
 
@@ -54,7 +54,7 @@ async def _trees(name: str | None, namespace: str, kubeconfig: Any) -> list[Node
     from stackwright.api.infra.machine import OpenStackMachine
     from stackwright.api.infra.server import OpenStackServer
     from stackwright.cli.cluster.connection import connected
-    from stackwright.cli.cluster.failures import CliError
+    from stackwright.cli.failures import CliError
     from stackwright.cli.ui.servers_tree import trees
     from stackwright.controllers.infra.clusterapi import cluster_name
 

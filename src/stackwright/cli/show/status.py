@@ -65,7 +65,7 @@ def status(
 
       stackwright status -o json
     """
-    from stackwright.cli.cluster.failures import run
+    from stackwright.cli.failures import run
     from stackwright.cli.output import show
 
     question = Question(name, namespace, kubeconfig, everything)
@@ -152,7 +152,7 @@ def _local_state() -> dict[str, Any] | None:
 
 async def _answer(cluster: KubernetesCluster, question: Question, *, live: bool) -> Answer:
     from stackwright.api.kinds import DEPLOYMENT, POD
-    from stackwright.cli.cluster.failures import CliError
+    from stackwright.cli.failures import CliError
     from stackwright.cli.state.objects import World, read
     from stackwright.cli.state.public import read_live
     from stackwright.cli.ui.resource_tree import trees, workload

@@ -49,7 +49,7 @@ async def _cluster(kubeconfig: Path | None) -> dict[str, Any]:
     """The operator {version, image} or None; clouds; problem: the reason why they are unknown."""
     from stackwright.api.kinds import DEPLOYMENT
     from stackwright.cli.cluster.connection import connected
-    from stackwright.cli.cluster.failures import CliError
+    from stackwright.cli.failures import CliError
     from stackwright.cloud.registry import CLOUD_KINDS
     from stackwright.core.errors import Conflict, TerminalError, TransientError
     from stackwright.core.objects import label

@@ -62,7 +62,7 @@ def openrc(
     from stackwright.cli.access import clouds_file, default_ca_file, read_access, replace
     from stackwright.cli.cluster.connection import connected
     from stackwright.cli.cluster.connection import kubeconfig as resolved
-    from stackwright.cli.cluster.failures import CliError, fail, run
+    from stackwright.cli.failures import CliError, fail, run
 
     async def work() -> tuple[Access, Path]:
         async with connected(kubeconfig) as cluster:
@@ -102,7 +102,7 @@ def merged(path: Path, name: str, access: Access, ca: Path) -> str:
     """The new content of the file. Raises CliError for a file that is not a clouds.yaml: it is not replaced."""
     import yaml
 
-    from stackwright.cli.cluster.failures import CliError
+    from stackwright.cli.failures import CliError
     from stackwright.cli.output import as_yaml
     from stackwright.core.openstack.access import clouds_entry, with_cloud
 

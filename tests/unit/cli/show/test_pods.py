@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from stackwright.api.kinds import POD
 from stackwright.cli.app import app
-from stackwright.cli.cluster.failures import CliError
+from stackwright.cli.failures import CliError
 from stackwright.cli.pods import find_pods, streams_of
 from stackwright.cli.show import logs
 from stackwright.cli.show.logs import readable
