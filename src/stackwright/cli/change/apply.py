@@ -16,7 +16,7 @@ from stackwright.cli import common
 from stackwright.cli.cluster.options import KubeconfigOption, OnlyNamespaceOption
 from stackwright.cli.common import TimeoutOption, no_output, say
 from stackwright.cli.confirm import YesOption
-from stackwright.cli.output import Data
+from stackwright.cli.ui.output import Data
 
 if TYPE_CHECKING:
     from stackwright.cli.manifests.load import Manifest
@@ -138,7 +138,7 @@ async def _warn(reader: Reader, manifests: list[Manifest]) -> None:
 
 async def _print(reader: Reader, results: list[Result], output: Data) -> None:
     """Prints the applied objects in the format of `status`."""
-    from stackwright.cli.output import dumped
+    from stackwright.cli.ui.output import dumped
     from stackwright.cli.ui.resource_tree import described
     from stackwright.core.objects import key_of
 

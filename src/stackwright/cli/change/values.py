@@ -13,7 +13,7 @@ import typer
 from stackwright.cli import common
 from stackwright.cli.cluster import completion
 from stackwright.cli.cluster.options import OnlyNamespaceOption
-from stackwright.cli.output import Data
+from stackwright.cli.ui.output import Data
 
 if TYPE_CHECKING:
     from stackwright.cloud.deployment import OpenStackDeploymentSpec
@@ -58,7 +58,7 @@ def values(
       stackwright values keystone -f cloud.yaml --for openstack-helm > keystone.yaml
     """
     from stackwright.cli.failures import fail, run
-    from stackwright.cli.output import dumped
+    from stackwright.cli.ui.output import dumped
 
     try:
         found = run(_built(_cloud(file, namespace), chart))

@@ -9,7 +9,7 @@ import typer
 from stackwright.cli import common
 from stackwright.cli.images import files, registry
 from stackwright.cli.images.common import Names, megabytes
-from stackwright.cli.output import Format, FormatOption, show, table
+from stackwright.cli.ui.output import Format, FormatOption, show, table
 
 if TYPE_CHECKING:
     from stackwright.local.image.cache import BuiltImage

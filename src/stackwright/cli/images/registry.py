@@ -11,7 +11,7 @@ import typer
 from stackwright.cli import common
 from stackwright.cli.common import Ca, PlainHttp
 from stackwright.cli.images.common import megabytes, phases
-from stackwright.cli.output import Format, FormatOption, show, table
+from stackwright.cli.ui.output import Format, FormatOption, show, table
 
 if TYPE_CHECKING:
     from stackwright.adapters.registry.reference import Prefix

@@ -11,7 +11,7 @@ import typer
 from stackwright.cli.cluster import completion
 from stackwright.cli.cluster.connection import NAMESPACE
 from stackwright.cli.cluster.options import KubeconfigOption, NamespaceOption
-from stackwright.cli.output import Format, FormatOption
+from stackwright.cli.ui.output import Format, FormatOption
 
 FEW = 3  # changed fields in a row
 
@@ -94,7 +94,7 @@ async def _of_cloud(name: str, namespace: str, kubeconfig: Path | None) -> list[
 
 
 def _print(columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]], output: Format) -> None:
-    from stackwright.cli.output import show, table
+    from stackwright.cli.ui.output import show, table
 
     data = [dict(zip(columns, row, strict=True)) for row in rows]
     cells = (tuple(map(_cell, row)) for row in rows)

@@ -11,7 +11,7 @@ import typer
 from stackwright.cli import common
 from stackwright.cli.cluster import completion
 from stackwright.cli.cluster.options import KubeconfigOption
-from stackwright.cli.output import Format, FormatOption
+from stackwright.cli.ui.output import Format, FormatOption
 
 if TYPE_CHECKING:
     from stackwright.cli.ui.tree import Node
@@ -38,7 +38,7 @@ def servers(
       stackwright servers -o json
     """
     from stackwright.cli.failures import run
-    from stackwright.cli.output import show
+    from stackwright.cli.ui.output import show
     from stackwright.cli.ui.tree import lines
 
     def text() -> str:

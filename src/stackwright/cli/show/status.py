@@ -16,7 +16,7 @@ from stackwright.cli import common
 from stackwright.cli.cluster import completion
 from stackwright.cli.cluster.connection import NAMESPACE
 from stackwright.cli.cluster.options import KubeconfigOption, NamespaceOption
-from stackwright.cli.output import Format, FormatOption
+from stackwright.cli.ui.output import Format, FormatOption
 from stackwright.core.settings import OPERATOR_NAMESPACE
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def status(
       stackwright status -o json
     """
     from stackwright.cli.failures import run
-    from stackwright.cli.output import show
+    from stackwright.cli.ui.output import show
 
     question = Question(name, namespace, kubeconfig, everything)
     if watch and output is not Format.TABLE:

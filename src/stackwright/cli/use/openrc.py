@@ -86,7 +86,7 @@ def openrc(
 
 
 def printed(form: Form, name: str, access: Access, ca: str, namespace: str) -> str:
-    from stackwright.cli.output import as_yaml
+    from stackwright.cli.ui.output import as_yaml
     from stackwright.core.openstack.access import clouds_entry, internal_entry, openrc, with_cloud
 
     match form:
@@ -103,7 +103,7 @@ def merged(path: Path, name: str, access: Access, ca: Path) -> str:
     import yaml
 
     from stackwright.cli.failures import CliError
-    from stackwright.cli.output import as_yaml
+    from stackwright.cli.ui.output import as_yaml
     from stackwright.core.openstack.access import clouds_entry, with_cloud
 
     try:

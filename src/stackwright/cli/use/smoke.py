@@ -113,7 +113,7 @@ def _line(result: Result) -> None:
 
 
 def _tell(results: list[Result], output: Output, junit: Path | None) -> None:
-    from stackwright.cli.output import Data, dumped
+    from stackwright.cli.ui.output import Data, dumped
     from stackwright.smoke import report
 
     written = junit is None or _written(junit, report.junit(results))
