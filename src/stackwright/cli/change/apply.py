@@ -59,17 +59,17 @@ def apply(
 
       stackwright apply -f cloud.yaml -o json
     """
-    from stackwright.cli import manifest_warnings
     from stackwright.cli.cluster.connection import connected
     from stackwright.cli.confirm import confirm, foreseen_losses
     from stackwright.cli.failures import fail, run
     from stackwright.cli.manifests.checks import check_all
     from stackwright.cli.manifests.load import BadManifest, load_all
+    from stackwright.cli.manifests.warnings import warn
 
     async def work(manifests: list[Manifest]) -> None:
         async with connected(kubeconfig) as cluster:
             await check_all(cluster, manifests)
-            manifest_warnings.warn(manifests)
+            warn(manifests)
             if not yes:
                 confirm(await foreseen_losses(cluster, manifests), "Nothing was applied.")
             tell = say if output is None else no_output

@@ -224,13 +224,13 @@ def _applicable(kubeconfig: Path, file: Path, *, ask: bool) -> str:
     import asyncio
     import json
 
-    from stackwright.cli import manifest_warnings
     from stackwright.cli.cluster.connection import connected
     from stackwright.cli.confirm import confirm, foreseen_losses
     from stackwright.cli.failures import CliError
     from stackwright.cli.manifests.checks import check_all
     from stackwright.cli.manifests.load import BadManifest
     from stackwright.cli.manifests.namespaces import ordered
+    from stackwright.cli.manifests.warnings import warn
     from stackwright.core.errors import TerminalError, TransientError
     from stackwright.local.commands import LocalError
 
@@ -239,7 +239,7 @@ def _applicable(kubeconfig: Path, file: Path, *, ask: bool) -> str:
     async def work() -> tuple[list[Manifest], list[str]]:
         async with connected(kubeconfig) as cluster:
             await check_all(cluster, manifests)
-            manifest_warnings.warn(manifests)
+            warn(manifests)
             lost = await foreseen_losses(cluster, manifests) if ask else []
             return await ordered(cluster, manifests), lost
 
