@@ -76,7 +76,7 @@ async def _of_cloud(name: str, namespace: str, kubeconfig: Path | None) -> list[
     """(number, time, paths of the changed fields) of each stored revision, the oldest first."""
     from stackwright.cli.cluster.connection import connected, the_cloud
     from stackwright.cli.failures import CliError
-    from stackwright.cli.revisions import kept, spec_of
+    from stackwright.cli.state.revisions import kept, spec_of
     from stackwright.cloud.registry import CLOUD_KINDS
     from stackwright.core.diff import changes
 

@@ -70,7 +70,7 @@ async def find_workloads(reader: Reader, what: str, namespace: str) -> list[tupl
     from stackwright.api.kinds import WORKLOADS
     from stackwright.api.wording import did_you_mean
     from stackwright.cli.failures import CliError
-    from stackwright.cli.pods import applications, full
+    from stackwright.cli.state.pods import applications, full
     from stackwright.core.objects import label
 
     lists = await asyncio.gather(*(reader.list(kind, namespace) for kind in WORKLOADS))

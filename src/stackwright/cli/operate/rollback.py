@@ -42,7 +42,7 @@ def rollback(
     from stackwright.cli.failures import CliError, run
     from stackwright.cli.follow import Patience, follow
     from stackwright.cli.manifests.load import MANAGER, BadManifest, Manifest, check_changes
-    from stackwright.cli.revisions import choose, kept, spec_of
+    from stackwright.cli.state.revisions import choose, kept, spec_of
     from stackwright.cloud.registry import CLOUD_KINDS, kind_of
     from stackwright.runtime.cluster.specs import replace_spec
 

@@ -16,7 +16,7 @@ from stackwright.cli import common
 from stackwright.cli.cluster import completion
 from stackwright.cli.cluster.connection import NAMESPACE
 from stackwright.cli.cluster.options import KubeconfigOption, NamespaceOption
-from stackwright.cli.pods import OPERATOR, Stream, containers_of, find_pods, streams_of
+from stackwright.cli.state.pods import OPERATOR, Stream, containers_of, find_pods, streams_of
 from stackwright.core.settings import OPERATOR_NAMESPACE
 
 if TYPE_CHECKING:

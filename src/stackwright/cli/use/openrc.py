@@ -59,10 +59,10 @@ def openrc(
 
       stackwright openrc --format secret | kubectl apply -n demo -f -
     """
-    from stackwright.cli.access import clouds_file, default_ca_file, read_access, replace
     from stackwright.cli.cluster.connection import connected
     from stackwright.cli.cluster.connection import kubeconfig as resolved
     from stackwright.cli.failures import CliError, fail, run
+    from stackwright.cli.state.access import clouds_file, default_ca_file, read_access, replace
 
     async def work() -> tuple[Access, Path]:
         async with connected(kubeconfig) as cluster:

@@ -60,9 +60,9 @@ def smoke(
 
       stackwright smoke --junit smoke.xml -o json
     """
-    from stackwright.cli.access import read_access
     from stackwright.cli.cluster.connection import connected
     from stackwright.cli.failures import exit_on_local_error, fail, run
+    from stackwright.cli.state.access import read_access
     from stackwright.smoke.checks import chosen
     from stackwright.smoke.ports import Failed
 
