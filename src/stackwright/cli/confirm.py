@@ -70,7 +70,7 @@ def _recreates(obj: Object) -> bool:
 
 def confirm(lost: list[str], refused: str) -> None:
     """Returns if nothing is lost or the user confirms; else raises CliError with `refused`. Not for --yes."""
-    from stackwright.cli.cluster.failures import CliError
+    from stackwright.cli.failures import CliError
 
     if not lost:
         return

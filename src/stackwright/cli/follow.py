@@ -47,7 +47,7 @@ async def follow(
 
     kinds  of the object; empty: the kinds of clouds
     """
-    from stackwright.cli.cluster.failures import CliError
+    from stackwright.cli.failures import CliError
     from stackwright.core.conditions import find
 
     started = sound = time.monotonic()

@@ -15,11 +15,11 @@ from stackwright.adapters.helm.command import HelmCli, chart_digests, privileged
 from stackwright.adapters.openstack.inventory import PublicContents
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
 from stackwright.api.kinds import CONFIGMAP, SECRET
-from stackwright.cli.access import reachable_login, read_access
 from stackwright.cli.cluster.connection import the_cloud
-from stackwright.cli.cluster.failures import CliError
 from stackwright.cli.common import no_output
+from stackwright.cli.failures import CliError
 from stackwright.cli.manifests.load import MANAGER, Manifest
+from stackwright.cli.state.access import reachable_login, read_access
 from stackwright.cloud.registry import CLOUD_KINDS, kind_of
 from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.openstack.access import Access

@@ -29,7 +29,7 @@ WhatArgument = Annotated[
 def change(what: str, namespace: str, kubeconfig: KubeconfigOption, *, paused: bool) -> None:
     """Pause or resume. Ends with exit code 1 if the object does not exist."""
     from stackwright.cli.cluster.connection import connected
-    from stackwright.cli.cluster.failures import run
+    from stackwright.cli.failures import run
 
     async def work() -> None:
         async with connected(kubeconfig) as cluster:

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from stackwright.api.kinds import SECRET
 from stackwright.cli.app import app
-from stackwright.cli.cluster.failures import CliError
 from stackwright.cli.confirm import confirm, foreseen_losses
+from stackwright.cli.failures import CliError
 from stackwright.cli.manifests.load import Manifest
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.errors import Conflict, TerminalError, TransientError

@@ -10,7 +10,7 @@ import pytest
 
 from stackwright.api.kinds import CONFIGMAP, SECRET
 from stackwright.cli import foresee
-from stackwright.cli.cluster.failures import explained
+from stackwright.cli.failures import failure_message
 from stackwright.cli.manifests.load import Manifest, load
 from stackwright.core.errors import NotServed
 from stackwright.core.objects import secret_data
@@ -70,7 +70,7 @@ async def test_equal_notes_of_two_namespaces_are_both_shown(monkeypatch: pytest.
     ],
 )
 def test_what_is_missing_is_named(group: str, hint: str) -> None:
-    assert f"\n{hint}" in explained(NotServed("get x: the API does not serve it: 404", group))
+    assert f"\n{hint}" in failure_message(NotServed("get x: the API does not serve it: 404", group))
 
 
 @pytest.mark.parametrize(

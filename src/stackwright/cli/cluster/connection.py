@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stackwright.cli import common
-from stackwright.cli.cluster.failures import CliError
+from stackwright.cli.failures import CliError
 
 if TYPE_CHECKING:
     from stackwright.adapters.kubernetes.client import KubernetesCluster

@@ -50,7 +50,7 @@ def restart(
       stackwright restart nova-scheduler --no-wait
     """
     from stackwright.cli.cluster.connection import connected
-    from stackwright.cli.cluster.failures import run
+    from stackwright.cli.failures import run
 
     async def work() -> None:
         space = OPERATOR_NAMESPACE if what == "operator" else namespace
@@ -69,8 +69,8 @@ async def find_workloads(reader: Reader, what: str, namespace: str) -> list[tupl
     """Deployments, StatefulSets, DaemonSets by service, program, part or name. Raises CliError with the valid names."""
     from stackwright.api.kinds import WORKLOADS
     from stackwright.api.wording import did_you_mean
-    from stackwright.cli.cluster.failures import CliError
-    from stackwright.cli.pods import applications, full
+    from stackwright.cli.failures import CliError
+    from stackwright.cli.state.pods import applications, full
     from stackwright.core.objects import label
 
     lists = await asyncio.gather(*(reader.list(kind, namespace) for kind in WORKLOADS))
@@ -104,7 +104,7 @@ def _by_hand(obj: Object) -> bool:
 
 
 async def _follow(cluster: Cluster, found: list[tuple[Kind, Object]], timeout: float) -> None:
-    from stackwright.cli.cluster.failures import CliError
+    from stackwright.cli.failures import CliError
     from stackwright.core.errors import TransientError
 
     started = time.monotonic()

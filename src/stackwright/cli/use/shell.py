@@ -49,7 +49,7 @@ def shell(
     """
     from stackwright.cli.cluster.connection import connected
     from stackwright.cli.cluster.connection import kubeconfig as resolved
-    from stackwright.cli.cluster.failures import CliError, fail, run
+    from stackwright.cli.failures import CliError, fail, run
 
     async def work() -> str:
         async with connected(kubeconfig) as cluster:
@@ -76,7 +76,7 @@ async def client_pod(reader: Reader, namespace: str) -> str:
     """The name of a ready client pod. Raises CliError with the cause if none exists."""
     from stackwright.api.kinds import POD
     from stackwright.api.services.helmbundle import HelmBundle
-    from stackwright.cli.cluster.failures import CliError
+    from stackwright.cli.failures import CliError
     from stackwright.core.conditions import is_ready, why_not_ready
     from stackwright.core.kubernetes.workload_health import pod_cause, pod_ready
 
@@ -94,7 +94,7 @@ async def client_pod(reader: Reader, namespace: str) -> str:
 
 def find_kubectl() -> str:
     """The built kubectl, which fits the local cluster's version, else that in $PATH. Raises CliError."""
-    from stackwright.cli.cluster.failures import CliError
+    from stackwright.cli.failures import CliError
     from stackwright.local.tools import binary
 
     built: Path = binary("kubectl")

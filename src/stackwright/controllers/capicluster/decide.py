@@ -27,7 +27,7 @@ from stackwright.controllers.capicluster.stages import (
     stage_of,
     stopped,
 )
-from stackwright.controllers.infra.capi_pause import pausable
+from stackwright.controllers.infra.capi_pause import without_actions_if_capi_paused
 from stackwright.controllers.infra.clusterapi import is_managed_elsewhere
 from stackwright.controllers.infra.drift import corrections, unmanaged_rules
 from stackwright.controllers.infra.drift import with_event as set_back
@@ -58,7 +58,7 @@ class _Api(NamedTuple):
     actions: tuple[Action, ...]
 
 
-@pausable
+@without_actions_if_capi_paused
 def decide(seen: Observed) -> Plan:
     if is_deleting(seen.obj):
         return plan_deletion(seen)

@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 
 from stackwright.api.kinds import POD
 from stackwright.cli.app import app
-from stackwright.cli.cluster.failures import CliError
-from stackwright.cli.pods import find_pods, streams_of
+from stackwright.cli.failures import CliError
 from stackwright.cli.show import logs
 from stackwright.cli.show.logs import readable
+from stackwright.cli.state.pods import find_pods, streams_of
 from stackwright.cli.use.shell import client_pod
 from stackwright.core.errors import TransientError
 from stackwright.runtime.memory import MemoryCluster

@@ -16,7 +16,7 @@ async def read_access(reader: Reader, namespace: str) -> Access:
     """Reads the access data. Raises CliError with the missing object."""
     from stackwright.api.kinds import SECRET
     from stackwright.cli.cluster.connection import the_cloud
-    from stackwright.cli.cluster.failures import CliError
+    from stackwright.cli.failures import CliError
     from stackwright.core.objects import secret_data
     from stackwright.core.openstack.access import ADMIN_SECRET, TLS_SECRET, NoAccess, access
 
@@ -37,7 +37,7 @@ async def reachable_login(reader: Reader, login: Login) -> Login:
     """Replace an address that only pods can use by the public endpoints of that cloud, if it has any."""
     from stackwright.adapters.openstack.transport.login import login_by
     from stackwright.cli.cluster.connection import POD_ACCOUNT
-    from stackwright.cli.cluster.failures import CliError
+    from stackwright.cli.failures import CliError
     from stackwright.core.errors import TerminalError
     from stackwright.core.openstack.access import external_entry, namespace_of
 

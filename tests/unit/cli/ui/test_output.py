@@ -5,7 +5,7 @@ import json
 import pytest
 import yaml
 
-from stackwright.cli.output import Data, Format, ago, dumped, show, table
+from stackwright.cli.ui.output import Data, Format, ago, dumped, show, table
 
 
 @pytest.mark.parametrize(

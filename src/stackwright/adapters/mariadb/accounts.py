@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import pymysql
 
-from stackwright.adapters.mariadb_connection import connect, where
+from stackwright.adapters.mariadb.connection import connect, where
 from stackwright.adapters.threads import Workers
 from stackwright.api.services.contracts import PRIVILEGE, PRIVILEGES
 from stackwright.core.errors import TerminalError, TransientError

@@ -26,7 +26,7 @@ async def find_pods(reader: Reader, what: str, namespace: str) -> list[Object]:
     """Pods by the name of a service, of an application, or of a pod. Raises CliError with the valid names."""
     from stackwright.api.kinds import POD
     from stackwright.api.wording import did_you_mean
-    from stackwright.cli.cluster.failures import CliError
+    from stackwright.cli.failures import CliError
     from stackwright.core.objects import label
 
     every = await reader.list(POD, namespace)

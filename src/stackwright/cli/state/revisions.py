@@ -20,7 +20,7 @@ async def kept(reader: Reader, cloud: Object) -> list[Revision]:
 
 def choose(found: list[Revision], number: int | None, cloud: Object) -> Revision:
     """The revision of that number, or the newest with another spec. Raises CliError with the stored revisions."""
-    from stackwright.cli.cluster.failures import CliError
+    from stackwright.cli.failures import CliError
     from stackwright.core.digest import digest
 
     now = digest(cloud.get("spec") or {})
@@ -35,7 +35,7 @@ def choose(found: list[Revision], number: int | None, cloud: Object) -> Revision
 async def spec_of(cluster: Cluster, revision: Revision) -> dict[str, Any]:
     """The spec of a revision. Raises CliError if it was deleted, is not readable, or was changed."""
     from stackwright.api.kinds import SECRET
-    from stackwright.cli.cluster.failures import CliError
+    from stackwright.cli.failures import CliError
     from stackwright.core.secrets.revisions import stored_spec
 
     secret = await cluster.get(SECRET, revision.key)

@@ -16,14 +16,15 @@ from typing import Any
 import pymysql
 import pytest
 
-from stackwright.adapters import mariadb, threads
-from stackwright.adapters.mariadb import MariaDbSql
-from stackwright.adapters.mariadb_connection import CONNECT, connect
+from stackwright.adapters import threads
+from stackwright.adapters.mariadb import accounts
+from stackwright.adapters.mariadb.accounts import MariaDbSql
+from stackwright.adapters.mariadb.connection import CONNECT, connect
 from stackwright.adapters.threads import after, with_deadline
 from stackwright.core.errors import TransientError
 from support.tls_clients import contexts
 from support.waiting import PATIENCE
-from tests.unit.adapters.test_mariadb import account
+from tests.unit.adapters.mariadb.test_accounts import account
 
 ADMIN = {"password": "root-pw"}
 CAPABILITIES, TLS = 0x00A8F7DF, 1 << 11  # of MariaDB
@@ -175,7 +176,7 @@ async def test_nothing_is_sent_after_the_deadline(serve: Serve, monkeypatch: pyt
         try:
             while True:
                 said.append(client.packet()[1:].decode())
-                clock[0] += mariadb.WORK
+                clock[0] += accounts.WORK
                 client.send(packet(1, OK))
         except EOFError:
             left.set()
@@ -188,7 +189,7 @@ async def test_nothing_is_sent_after_the_deadline(serve: Serve, monkeypatch: pyt
 
 
 async def test_a_server_that_always_sends_another_byte_is_late(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mariadb, "CHECK_SECONDS", 0.3)
+    monkeypatch.setattr(accounts, "CHECK_SECONDS", 0.3)
     stopped = threading.Event()
 
     def script(client: Client) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn, TypeVar
 
 import typer
@@ -36,10 +37,25 @@ def run(work: Coroutine[Any, Any, T], interrupted: int = 130) -> T:
         fail(str(error))
     except (TransientError, TerminalError, Conflict) as error:
         common.trace()
-        fail(explained(error))
+        fail(failure_message(error))
 
 
-def explained(error: Exception) -> str:
+@contextmanager
+def exit_on_local_error(resume: str = "") -> Iterator[None]:
+    """Prints the message of an expected failure, and after Ctrl-C the remains and how to continue."""
+    from stackwright.local.commands import LocalError
+
+    try:
+        yield
+    except LocalError as problem:
+        common.echo(f"\n{problem}", err=True)
+        raise typer.Exit(1) from None
+    except KeyboardInterrupt:
+        common.echo(f"\nInterrupted. {resume}", err=True)
+        raise typer.Exit(130) from None
+
+
+def failure_message(error: Exception) -> str:
     """The message for a failure of Kubernetes, with its notes, and what to install if a kind is not served."""
     from stackwright.core.errors import NotServed
 

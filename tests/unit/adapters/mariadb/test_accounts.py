@@ -8,8 +8,8 @@ from unittest.mock import Mock
 import pymysql
 import pytest
 
-from stackwright.adapters import mariadb
-from stackwright.adapters.mariadb import MariaDbSql, error_of, statements
+from stackwright.adapters.mariadb import accounts
+from stackwright.adapters.mariadb.accounts import MariaDbSql, error_of, statements
 from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.plan import SqlAccount
 
@@ -112,7 +112,7 @@ async def test_rights_outside_of_the_spec_are_revoked(monkeypatch: pytest.Monkey
         (GRANTS[:3] + GRANTS[5:], []),
     ):
         connection = Connection(*grants)
-        monkeypatch.setattr(mariadb, "connect", lambda connection=connection, **_: connection)
+        monkeypatch.setattr(accounts, "connect", lambda connection=connection, **_: connection)
         await MariaDbSql().account(action, {"password": "root-pw"}, {"password": "pw"})
         wanted = [(f"REVOKE {each}.* FROM %s@'%%'", ("nova",)) for each in taken]
         assert connection.revoked() == wanted
@@ -124,7 +124,7 @@ async def test_rights_outside_of_the_spec_are_revoked(monkeypatch: pytest.Monkey
 async def test_rights_on_any_pattern_are_revoked_by_the_driver(monkeypatch: pytest.MonkeyPatch, pattern: str) -> None:
     """Rights that were granted manually: a % in them is not a placeholder for a value."""
     connection = Connection(f"GRANT ALL PRIVILEGES ON `{pattern}`.* TO `nova`@`%`")
-    monkeypatch.setattr(mariadb, "connect", lambda **_: connection)
+    monkeypatch.setattr(accounts, "connect", lambda **_: connection)
     await MariaDbSql().account(account(username="nova"), {"password": "root-pw"}, {"password": "pw"})
     ((text, bound),) = connection.revoked()
     escaped = text % tuple(pymysql.converters.escape_item(value, "utf8mb4") for value in bound)
@@ -162,7 +162,7 @@ async def test_rights_on_all_databases_and_roles_are_revoked(
 ) -> None:
     """Manually granted rights; the desired rights remain."""
     connection = Connection(held, r"GRANT ALL PRIVILEGES ON `nova\_api`.* TO `nova`@`%`", *GRANTS[5:])
-    monkeypatch.setattr(mariadb, "connect", lambda **_: connection)
+    monkeypatch.setattr(accounts, "connect", lambda **_: connection)
     await MariaDbSql().account(
         account(username="nova", database="nova_api"), {"password": "root-pw"}, {"password": "pw"}
     )
@@ -176,7 +176,7 @@ async def test_rights_on_all_databases_and_roles_are_revoked(
 async def test_the_administrator_is_nobodys_account(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its rights on all databases would be taken back."""
     connection = Connection("GRANT ALL PRIVILEGES ON *.* TO `nova`@`%` WITH GRANT OPTION")
-    monkeypatch.setattr(mariadb, "connect", lambda **_: connection)
+    monkeypatch.setattr(accounts, "connect", lambda **_: connection)
     with pytest.raises(TerminalError, match="nova is the administrator by Secret openstack/mariadb-root"):
         await MariaDbSql().account(
             account(username="nova"), {"username": "nova", "password": "root-pw"}, {"password": "pw"}
@@ -187,7 +187,7 @@ async def test_the_administrator_is_nobodys_account(monkeypatch: pytest.MonkeyPa
 async def test_an_account_that_was_refused_as_the_administrator_can_be_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing was created for it, so nothing is deleted: neither the administrator nor a database."""
     connection = Connection()
-    monkeypatch.setattr(mariadb, "connect", lambda **_: connection)
+    monkeypatch.setattr(accounts, "connect", lambda **_: connection)
     gone = account(username="nova", absent=True, dropped=("keystone",))
     await MariaDbSql().account(gone, {"username": "nova", "password": "root-pw"}, {})
     assert not connection.ran
@@ -215,7 +215,7 @@ async def test_rights_that_an_account_no_longer_needs_are_revoked(
     """A + means WITH GRANT OPTION: the account could grant its rights to others and get them back."""
     passed_on = " WITH GRANT OPTION" * held.endswith("+")
     connection = Connection(rf"GRANT {held.strip('+')} ON `nova\_api`.* TO `nova`@`%`{passed_on}", *GRANTS[5:])
-    monkeypatch.setattr(mariadb, "connect", lambda **_: connection)
+    monkeypatch.setattr(accounts, "connect", lambda **_: connection)
     action = account(username="nova", database="nova_api", grants=wanted)
     await MariaDbSql().account(action, {"password": "root-pw"}, {"password": "pw"})
     texts = [text for text, _ in connection.ran]
@@ -225,7 +225,7 @@ async def test_rights_that_an_account_no_longer_needs_are_revoked(
 
 async def test_no_rights_of_a_deleted_account_are_revoked(monkeypatch: pytest.MonkeyPatch) -> None:
     connection = Connection()
-    monkeypatch.setattr(mariadb, "connect", lambda **_: connection)
+    monkeypatch.setattr(accounts, "connect", lambda **_: connection)
     await MariaDbSql().account(account(absent=True), {"password": "root-pw"}, {"password": "pw"})
     assert [text.split()[0] for text, _ in connection.ran] == ["DROP"]
 
@@ -250,7 +250,7 @@ async def test_missing_parts_of_an_account_are_found_by_a_login(
         asked.append((options["user"], options["password"], options["database"]))
         raise pymysql.OperationalError(number, "no")
 
-    monkeypatch.setattr(mariadb, "connect", connect)
+    monkeypatch.setattr(accounts, "connect", connect)
     if missing is None:
         with pytest.raises(TransientError):
             await MariaDbSql().missing(account(), {"password": "root-pw"}, {"password": "pw"})
@@ -268,7 +268,7 @@ async def test_each_database_of_an_account_is_checked(monkeypatch: pytest.Monkey
         return server
 
     server = Mock()
-    monkeypatch.setattr(mariadb, "connect", connect)
+    monkeypatch.setattr(accounts, "connect", connect)
     both = account(database="nova", username="nova", additional=("nova_cell0",))
     found = await MariaDbSql().missing(both, {"password": "root-pw"}, {"password": "pw"})
     assert found == "database nova_cell0 or the grants of user nova on it"
@@ -292,7 +292,7 @@ async def test_without_the_password_the_administrator_queries_names(
         asked.append((options["user"], options["password"]))
         return server
 
-    monkeypatch.setattr(mariadb, "connect", connect)
+    monkeypatch.setattr(accounts, "connect", connect)
     assert await MariaDbSql().missing(account(), {"password": "root-pw"}, None) == absent
     assert asked == [("root", "root-pw")]
     assert server.ran and all(text.startswith("SELECT") and bound == ("keystone",) for text, bound in server.ran)
