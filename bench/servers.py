@@ -38,8 +38,8 @@ from bench.options import BenchError, Options, say
 from bench.polling import until
 from bench.rest import OURS, PODS, memory, processes, writes
 from bench.tenancy import Ground, entrance, ground
-from stackwright.cli.output import as_yaml
-from stackwright.core.openstack.access import inside, with_cloud
+from stackwright.cli.ui.output import as_yaml
+from stackwright.core.openstack.access import internal_entry, with_cloud
 from stackwright.local.config import LocalCluster
 from stackwright.local.kubernetes import api
 
@@ -215,7 +215,7 @@ def namespace(made: Ground) -> Iterator[None]:
 
 def _secret(made: Ground) -> None:
     """The administrator's credentials, scoped to the project."""
-    entry = inside(entrance(), "openstack")
+    entry = internal_entry(entrance(), "openstack")
     entry["auth"]["project_name"] = made.name
     data = {"clouds.yaml": as_yaml(with_cloud(None, "bench", entry))}
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "clouds"}, "stringData": data}

@@ -37,7 +37,12 @@ def imports() -> None:
     """Import lazily imported modules now, so that the imports do not count as work."""
     importlib.import_module("httpcore2")
     importlib.import_module("anyio._backends._asyncio")
-    for name in ("adapters.helm.command", "adapters.mariadb", "adapters.openstack.keystone", "adapters.rabbitmq"):
+    for name in (
+        "adapters.helm.command",
+        "adapters.mariadb.accounts",
+        "adapters.openstack.keystone",
+        "adapters.rabbitmq",
+    ):
         importlib.import_module(f"stackwright.{name}")
     for name in ("controllers.cloud.validate", "runtime.webhook.certificate"):
         importlib.import_module(f"stackwright.{name}")

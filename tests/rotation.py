@@ -13,7 +13,7 @@ SLOW = (
     "tests/golden/test_charts_apart.py",
     "tests/scenario/cloud/test_controlplane.py",
     "tests/scenario/cloud/test_lost_accounts.py",
-    "tests/scenario/cloud/test_one_authority.py",
+    "tests/scenario/cloud/secrets/test_one_authority.py",
     "tests/scenario/cloud/test_storage.py",
     "tests/scenario/cloud/test_voters_kept.py",
     "tests/scenario/controllers/test_capicluster.py",

@@ -31,7 +31,7 @@ from typer.testing import CliRunner
 
 from stackwright.cli.app import COMPLETION, PROGRAM, app
 from stackwright.cli.change.crds import definitions
-from stackwright.cli.output import as_yaml
+from stackwright.cli.ui.output import as_yaml
 
 ROOT = Path(__file__).parents[1]
 LAUNCHER = ROOT / "tools/krew/kubectl-stackwright"

@@ -119,7 +119,7 @@ def ports(
     cluster: Cluster, kubeconfig: str | None, clouds: Clouds, unrestricted: bool = False, fence: Fence = unfenced
 ) -> Ports:
     from stackwright.adapters.helm.command import HelmCli
-    from stackwright.adapters.mariadb import MariaDbSql
+    from stackwright.adapters.mariadb.accounts import MariaDbSql
     from stackwright.adapters.openstack.agents import CloudAgents
     from stackwright.adapters.openstack.inventory import CloudContents
     from stackwright.adapters.openstack.keystone import KeystoneIdentity

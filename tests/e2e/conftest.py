@@ -8,7 +8,7 @@ from pathlib import Path
 import clouds
 import pytest
 from autopsy import autopsy
-from fixtures import booted, infra, member, pair, raw, root, undisturbed, writer, writer_vm  # noqa: F401
+from fixtures import booted, heat_cloud, infra, member, pair, raw, root, undisturbed, writer, writer_vm  # noqa: F401
 from full import FullCloud
 from harness import Cloud
 from storage import Storage

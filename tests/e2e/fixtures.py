@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from full import FullCloud
-from harness import eventually
+from full import STACKS, FullCloud
 from infra import Infra, namespace, project
 from servers import KIND
 from storage import Storage
 from traffic.writer import Writer, writing
+from two_nodes import two_machines
 from vms import Vm, Vms
 
 KEPT = "kept"  # the volume that a machine writes to
@@ -28,17 +28,25 @@ def pair(full_cloud: FullCloud, vms: Vms) -> Iterator[tuple[Vm, Vm]]:
     full_cloud.stackwright("up", "--nodes", "2", limit=900)
     full_cloud.wait_ready()
     # The cloud discovers the new node without a command.
-    names = {"node1", "node2"}
-    eventually(lambda: {h.name for h in vms.sdk.compute.hypervisors() if h.state == "up"} == names, 300, pause=2)
     script = base64.b64encode(b"#!/bin/sh\necho user data of one\n").decode()
-    made = [vms.begin("one", "node1", user_data=script), vms.begin("two", "node2", config_drive=True)]
-    try:
-        for vm in made:
-            vms.reached(vm)
-        yield made[0], made[1]
-    finally:
-        for vm in made:
-            vms.delete(vm)
+
+    def begin() -> list[Vm]:
+        return [vms.begin("one", "node1", user_data=script), vms.begin("two", "node2", config_drive=True)]
+
+    with two_machines(vms, {"node1", "node2"}, begin) as made:
+        yield made
+
+
+# ---- stacks
+
+
+@pytest.fixture(scope="module")
+def heat_cloud(full_cloud: FullCloud) -> Iterator[FullCloud]:
+    """The same cloud with Heat."""
+    made = FullCloud(full_cloud.said, STACKS)
+    made.change()
+    yield made
+    full_cloud.change()
 
 
 # ---- storage

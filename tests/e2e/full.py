@@ -15,6 +15,7 @@ from stackwright.local.steps.context import remembered_nodes
 FULL = "examples/cloud.yaml"
 STORAGE = "examples/storage.yaml"
 OVN = "examples/ovn.yaml"
+STACKS = "examples/orchestration.yaml"
 HOLDER = "image-precaching"  # its pods serve no client, and are replaced with each set of images
 
 

@@ -74,3 +74,16 @@ async def test_servers_of_a_database_that_share_a_node_are_named() -> None:
     assert [each.workload for each in found if "s-0 and s-1 share node x" in each.meanwhile] == [
         "StatefulSet mariadb-server"
     ]
+
+
+async def test_what_a_replaced_engine_does_not_finish_is_told() -> None:
+    helm = HelmCli(binary=find_helm())
+    values = yaml.safe_load((GOLDEN / "charts/heat/default/values.yaml").read_text())
+    slower = merge(copy.deepcopy(values), {"conf": {"heat": {"DEFAULT": {"num_engine_workers": 7}}}})
+    try:
+        both = [objects(await helm.render("heat", each, ("openstack", "openstack-heat"))) for each in (values, slower)]
+    finally:
+        helm.close()
+    told = {each.name: each.meanwhile for each in restarts(both[0], both[1] or ())}
+    assert "stays IN_PROGRESS" in told.pop("heat-engine")
+    assert not any("IN_PROGRESS" in each for each in told.values())

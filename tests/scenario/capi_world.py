@@ -59,7 +59,7 @@ def asking(monkeypatch: pytest.MonkeyPatch, clouds: Clouds) -> None:
     async def outside(*_: Any) -> AsyncIterator[Outside]:
         yield Outside(None, clouds)
 
-    monkeypatch.setattr("stackwright.cli.foresee.outside", outside)
+    monkeypatch.setattr("stackwright.cli.foresee.external_systems", outside)
 
 
 class Clusters(World):
@@ -118,8 +118,8 @@ class Clusters(World):
 
     def there(self) -> list[str]:
         """The resources in the cloud that did not exist at the beginning."""
-        found = [t for t in self.clouds.all() if t.what in MADE and t.id not in self.foreign]
-        return sorted(f"{t.what} {t.name}".strip() for t in found)
+        found = [t for t in self.clouds.all() if t.type in MADE and t.id not in self.foreign]
+        return sorted(f"{t.type} {t.name}".strip() for t in found)
 
     def one(self, what: str, name: str = "") -> CloudResource:
         found = [t for t in self.clouds.all(what) if t.id not in self.foreign and name in t.name]

@@ -66,7 +66,7 @@ class FaultyClouds(MemoryClouds):
     def view(self, subscription: Subscription) -> ProjectView:
         self.settled = self._clock.now() >= self._unsure and not self.hidden
         view = super().view(subscription)
-        return replace(view, things=tuple(thing for thing in view.things if thing.what not in self.hidden))
+        return replace(view, things=tuple(thing for thing in view.things if thing.type not in self.hidden))
 
     async def find(self, cloud: CloudRef, asked: Query) -> tuple[CloudResource, ...]:
         await self._answer(cloud)
@@ -112,9 +112,9 @@ class FaultyClouds(MemoryClouds):
 
     def edit(self, thing: CloudResource, mark: str | None = None, **facts: Any) -> None:
         """A manual change by another client."""
-        now = self.things[thing.what, thing.id]
+        now = self.things[thing.type, thing.id]
         name, kept = str(facts.get("name", now.name)), now.mark if mark is None else mark
-        self.things[thing.what, thing.id] = replace(now, name=name, mark=kept, facts={**now.facts, **facts})
+        self.things[thing.type, thing.id] = replace(now, name=name, mark=kept, facts={**now.facts, **facts})
 
     def _at_last(self, call: CloudCall) -> None:
         with contextlib.suppress(TransientCloudError, TerminalCloudError):

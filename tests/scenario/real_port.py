@@ -106,7 +106,7 @@ class Connection:
 
     def _now(self, what: str) -> list[CloudResource]:
         """The existing resources, and deleted servers."""
-        found = {(each.what, each.id): each for each in self.cloud.all(what)}
+        found = {(each.type, each.id): each for each in self.cloud.all(what)}
         if what == "server":
             gone = {key: replace(each, state="DELETED") for key, each in self._known.items() if key not in found}
             for key, each in {**found, **gone}.items():
@@ -116,7 +116,7 @@ class Connection:
         return [each for each in found.values() if what not in getattr(self.cloud, "hidden", ())]
 
     def _since(self, thing: CloudResource, since: str) -> bool:
-        return self._changed[thing.what, thing.id] >= datetime.fromisoformat(since).timestamp()
+        return self._changed[thing.type, thing.id] >= datetime.fromisoformat(since).timestamp()
 
 
 def at_once(answer: Coroutine[Any, Any, T]) -> T:

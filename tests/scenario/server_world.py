@@ -62,7 +62,7 @@ class Servers(World):
 
     def there(self) -> list[str]:
         """Our resources in the cloud, by type and name."""
-        return sorted(f"{t.what} {t.name}" for t in self.clouds.all() if t.what in OURS)
+        return sorted(f"{t.type} {t.name}" for t in self.clouds.all() if t.type in OURS)
 
     def one(self, what: str) -> CloudResource:
         (found,) = [thing for thing in self.clouds.all(what) if thing.mark]

@@ -97,6 +97,11 @@ WORKLOADS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
         ("Deployment", "heat-engine", "engine"),
         ("Job", "heat-db-sync", "db-sync"),
     ),
+    "barbican": (
+        ("Deployment", "barbican-api", "api"),
+        ("Deployment", "barbican-worker", "worker"),
+        ("Job", "barbican-db-sync", "db-sync"),
+    ),
     "libvirt": (("DaemonSet", "libvirt", "libvirt"),),
     "openvswitch": (("DaemonSet", "openvswitch", "openvswitch"),),
     "nova": (

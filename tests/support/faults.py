@@ -15,7 +15,7 @@ from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.clouds import Clouds, Deferred, Done, Query, Subscription
 from stackwright.core.openstack.resources import CloudRef, CloudResource, ProjectView
 from stackwright.core.plan import Account, DeleteAgents, HelmUpgrade, Key, Object
-from stackwright.core.ports import Agents, Cluster, Helm, Ports, Provider
+from stackwright.core.ports import Agents, Cluster, Helm, Patch, Ports, Provider
 
 T = TypeVar("T")
 
@@ -65,7 +65,7 @@ class FaultyCluster:
     async def apply_status(self, kind: Kind, obj: Object, manager: str) -> Object:
         return await self.fuse.write(self._inner.apply_status(kind, obj, manager))
 
-    async def patch(self, kind: Kind, key: Key, patch: Object) -> Object:
+    async def patch(self, kind: Kind, key: Key, patch: Patch) -> Object:
         return await self.fuse.write(self._inner.patch(kind, key, patch))
 
     async def delete(self, kind: Kind, key: Key, uid: str = "") -> None:
@@ -93,11 +93,11 @@ class FaultyProvider:
     def __init__(self, inner: Provider[Any], fuse: Fuse) -> None:
         self._inner, self._fuse = inner, fuse
 
-    async def account(self, action: Account, admin: Mapping[str, str], password: str) -> None:
-        await self._fuse.write(self._inner.account(action, admin, password))
+    async def account(self, action: Account, admin: Mapping[str, str], own: Mapping[str, str]) -> None:
+        await self._fuse.write(self._inner.account(action, admin, own))
 
-    async def missing(self, action: Account, admin: Mapping[str, str], password: str | None) -> str:
-        return await self._inner.missing(action, admin, password)
+    async def missing(self, action: Account, admin: Mapping[str, str], own: Mapping[str, str] | None) -> str:
+        return await self._inner.missing(action, admin, own)
 
 
 class FaultyAgents:

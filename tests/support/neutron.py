@@ -15,7 +15,7 @@ INTERFACE = "network:router_interface"
 
 
 def _of(things: Things, what: str) -> Iterator[CloudResource]:
-    return (thing for thing in things.values() if thing.what == what)
+    return (thing for thing in things.values() if thing.type == what)
 
 
 def _named(facts: Mapping[str, Any], what: str) -> Iterator[tuple[str, str]]:
@@ -36,15 +36,15 @@ def lacking(things: Things, what: str, body: Mapping[str, Any]) -> str:
 def contained(things: Things, key: tuple[str, str]) -> list[CloudResource]:
     """Resources that are deleted with this one: those that belong to it, or refer to it and belong to another one."""
     parts = dependents(key[0], "parent")
-    return [t for t in things.values() if t.what in parts and key in _named(t.facts, t.what)]
+    return [t for t in things.values() if t.type in parts and key in _named(t.facts, t.type)]
 
 
 def held(things: Things, thing: CloudResource) -> str:
     """Resources that prevent the deletion of a resource, as text; empty if none."""
-    parts, key = dependents(thing.what, "parent"), (thing.what, thing.id)
-    users = [t for t in things.values() if t.what not in parts and key in _named(t.facts, t.what)]
-    users += _HOLDERS[thing.what](things, thing) if thing.what in _HOLDERS else ()
-    return ", ".join(sorted(f"{user.what} {user.id} needs it" for user in users))
+    parts, key = dependents(thing.type, "parent"), (thing.type, thing.id)
+    users = [t for t in things.values() if t.type not in parts and key in _named(t.facts, t.type)]
+    users += _HOLDERS[thing.type](things, thing) if thing.type in _HOLDERS else ()
+    return ", ".join(sorted(f"{user.type} {user.id} needs it" for user in users))
 
 
 def _of_port(things: Things, port: CloudResource) -> Iterator[CloudResource]:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Any
 
+from stackwright.adapters.openstack.tenant.attempts import Attempts
 from stackwright.core.openstack.calls import ADD_INTERFACE, ADD_PORT, ADD_VOLUME, CloudCall
 from stackwright.core.openstack.clouds import Deferred, Done, Query, Subscription
 from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
@@ -37,6 +38,7 @@ class MemoryClouds:
         self.settled = True
         self.place = "project"
         self._clock = clock
+        self._attempts = Attempts(clock.now)
         self._ids = (f"00000000-0000-4000-9000-{number:012d}" for number in itertools.count(1))
         self._due: dict[tuple[str, str], tuple[float, str]] = {}  # next transition: time, state; "" removes it
 
@@ -48,7 +50,7 @@ class MemoryClouds:
 
     def all(self, what: str = "") -> list[CloudResource]:
         self._pass()
-        return [thing for thing in self.things.values() if not what or thing.what == what]
+        return [thing for thing in self.things.values() if not what or thing.type == what]
 
     def remove(self, what: str, id_: str) -> None:
         """Remove a resource as another client does, without checking constraints."""
@@ -58,12 +60,12 @@ class MemoryClouds:
 
     def become(self, thing: CloudResource, state: str, **facts: Any) -> None:
         """Change state and facts of a resource, as the cloud or another client does."""
-        self._due.pop((thing.what, thing.id), None)
-        now = self.things[thing.what, thing.id]
-        self.things[thing.what, thing.id] = replace(now, state=state, facts={**now.facts, **facts})
+        self._due.pop((thing.type, thing.id), None)
+        now = self.things[thing.type, thing.id]
+        self.things[thing.type, thing.id] = replace(now, state=state, facts={**now.facts, **facts})
 
     def in_time(self, controller: str, key: Key) -> AbstractAsyncContextManager[None]:
-        return nullcontext()
+        return self._attempts.look((controller, key))
 
     async def subscribe(self, cloud: CloudRef, subscription: Subscription) -> None:
         self._may("look")
@@ -72,16 +74,16 @@ class MemoryClouds:
 
     def view(self, subscription: Subscription) -> ProjectView:
         own = f":{subscription.uid}:"
-        marked = {key for key, t in self.things.items() if own in t.mark and t.what in subscription.kinds}
+        marked = {key for key, t in self.things.items() if own in t.mark and t.type in subscription.kinds}
         found = {key: t for key, t in self.things.items() if key in subscription.ids or key in marked}
-        inside = {key: t for key, t in self.things.items() if _names(t, TYPES[t.what].parent) in found}
-        attached = {key: t for key, t in self.things.items() if _names(t, TYPES[t.what].attached) in found}
+        inside = {key: t for key, t in self.things.items() if _names(t, TYPES[t.type].parent) in found}
+        attached = {key: t for key, t in self.things.items() if _names(t, TYPES[t.type].attached) in found}
         return ProjectView(tuple({**found, **inside, **attached}.values()), self.settled, place=self.place)
 
     async def find(self, cloud: CloudRef, asked: Query) -> tuple[CloudResource, ...]:
         self._may("find")
         where = dict(asked.where)
-        return tuple(t for t in self.all(asked.what) if all(_has(t, name, value) for name, value in where.items()))
+        return tuple(t for t in self.all(asked.type) if all(_has(t, name, value) for name, value in where.items()))
 
     async def find_all(self, cloud: CloudRef, asked: Sequence[Query]) -> Sequence[tuple[CloudResource, ...]]:
         return [await self.find(cloud, each) for each in asked]
@@ -98,7 +100,7 @@ class MemoryClouds:
         id_ = self._do(call)
         if call.do == "create" and TYPES[call.resource_key[0]].copied:
             made = self.things[call.resource_key[0], id_]
-            self.things[made.what, id_] = replace(made, facts={**made.facts, ANSWERED: True})
+            self.things[made.type, id_] = replace(made, facts={**made.facts, ANSWERED: True})
         return Done(id_)
 
     def _do(self, call: CloudCall) -> str:
@@ -160,15 +162,15 @@ class MemoryClouds:
             return
         if (port := body.get("port_id")) and (wrong := neutron.unroutable(self.things, port)):
             raise TransientCloudError(Reason.NOT_FOUND, wrong)
-        self.things[thing.what, thing.id] = _with(thing, body)
-        if TYPES[thing.what].mark == "tags" and "tags" in body:  # the adapter sends them with the mark
-            self.things[thing.what, thing.id] = replace(self.things[thing.what, thing.id], mark=made)
+        self.things[thing.type, thing.id] = _with(thing, body)
+        if TYPES[thing.type].mark == "tags" and "tags" in body:  # the adapter sends them with the mark
+            self.things[thing.type, thing.id] = replace(self.things[thing.type, thing.id], mark=made)
 
     def _delete(self, key: tuple[str, str]) -> None:
         thing = self.things[key]
         if held := neutron.held(self.things, thing):
-            raise TransientCloudError(Reason.CONFLICT, f"{thing.what} {thing.id}: {held}")
-        if thing.what == "server":
+            raise TransientCloudError(Reason.CONFLICT, f"{thing.type} {thing.id}: {held}")
+        if thing.type == "server":
             self.become(thing, thing.state, task_state="deleting")
             self._due[key] = (self._clock.now() + GO, "")
         else:
@@ -193,14 +195,14 @@ class MemoryClouds:
             if device.get("source_type") == "volume" and device.get("delete_on_termination"):
                 self.things.pop(("volume", device["uuid"]), None)
         for other in neutron.contained(self.things, key):
-            del self.things[other.what, other.id]
+            del self.things[other.type, other.id]
         for other in list(self.things.values()):
-            if other.facts.get("device_id") == key[1] or _names(other, TYPES[other.what].attached) == key:
-                self.become(other, "", **TYPES[other.what].detached)
+            if other.facts.get("device_id") == key[1] or _names(other, TYPES[other.type].attached) == key:
+                self.become(other, "", **TYPES[other.type].detached)
 
     def detach(self, server: CloudResource, other: CloudResource) -> None:
         """Detach a port or a volume from a server, as another client does."""
-        if other.what == "port":
+        if other.type == "port":
             self.become(other, "DOWN", device_id="")
             self.become(server, server.state, addresses=self._addresses(server.id))
         else:
@@ -244,5 +246,5 @@ def _names(thing: CloudResource, relation: tuple[str, str] | None) -> tuple[str,
 
 def _with(thing: CloudResource, body: Mapping[str, Any]) -> CloudResource:
     """The changed resource; a new value of the field with the mark removes the mark."""
-    mark = "" if TYPES[thing.what].mark in body else thing.mark
+    mark = "" if TYPES[thing.type].mark in body else thing.mark
     return replace(thing, name=str(body.get("name", thing.name)), mark=mark, facts={**thing.facts, **body})

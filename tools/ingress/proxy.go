@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -44,7 +46,7 @@ type callKey struct{}
 func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
 
 func newProxy(current *Current, port string, dialTimeout time.Duration) *Proxy {
-	return &Proxy{current, port, clients, &net.Dialer{Timeout: dialTimeout}, newUploads(), &httputil.ReverseProxy{
+	return &Proxy{current, port, clients, dialer(dialTimeout), newUploads(), &httputil.ReverseProxy{
 		Rewrite:      rewrite,
 		BufferPool:   &buffers{},
 		ErrorHandler: fail,
@@ -60,6 +62,25 @@ func newProxy(current *Current, port string, dialTimeout time.Duration) *Proxy {
 			DisableCompression: true,
 		},
 	}}
+}
+
+// unacknowledged is the time after which a pod that acknowledges nothing, or reads nothing, counts as lost: its node may have
+// lost its power or its network. Otherwise, an upload would wait for fifteen minutes. A slow pod acknowledges.
+const unacknowledged = time.Minute
+
+const userTimeout = 18 // TCP_USER_TIMEOUT of Linux, which the package syscall lacks
+
+func dialer(timeout time.Duration) *net.Dialer {
+	return &net.Dialer{
+		Timeout:         timeout,
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3},
+		Control: func(_, _ string, raw syscall.RawConn) (err error) {
+			failed := raw.Control(func(fd uintptr) {
+				err = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, userTimeout, int(unacknowledged.Milliseconds()))
+			})
+			return cmp.Or(failed, err)
+		},
+	}
 }
 
 // dial tries all pods of the backend, round robin. No request has been sent yet, so none is executed twice.

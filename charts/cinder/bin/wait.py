@@ -6,8 +6,6 @@ read from the migrations of Cinder in this image.
 
 import configparser
 import http.client
-import importlib.util
-import re
 import socket
 import ssl
 import sys
@@ -19,24 +17,6 @@ import schema
 SNIPPETS = Path("/etc/cinder/cinder.conf.d")
 CEPH = Path("/etc/ceph/ceph.conf")
 TIMEOUT = 5
-
-
-def latest() -> str:
-    """The newest migration: the one that no other migration follows."""
-    cinder = importlib.util.find_spec("cinder")
-    assert cinder and cinder.origin, "this image has no Cinder"
-    revisions, followed = set(), set()
-    for path in Path(cinder.origin).parent.glob("db/migrations/versions/*.py"):
-        text = path.read_text(encoding="utf-8")
-        revisions.update(re.findall(r"^revision = '(\w+)'", text, re.MULTILINE))
-        followed.update(re.findall(r"^down_revision = '(\w+)'", text, re.MULTILINE))
-    (last,) = revisions - followed
-    return last
-
-
-def schema_lack(url: str, version: str) -> str:
-    with schema.connect(url) as server, server.cursor() as cursor:
-        return "" if version in schema.versions(cursor) else f"version {version}"
 
 
 def etcd_lack(url: urllib.parse.SplitResult) -> str:
@@ -76,8 +56,7 @@ def ceph_lack() -> str:
 
 
 def main(parts: list[str]) -> None:
-    url, version = schema.connection_of(SNIPPETS), latest()
-    schema.wait(lambda: schema_lack(url, version), "the database's schema")
+    schema.wait_for(schema.connection_of(SNIPPETS), schema.newest("cinder"))
     conf = configparser.RawConfigParser(strict=False)
     conf.read([Path("/etc/cinder/cinder.conf"), *sorted(SNIPPETS.glob("*.conf"))])
     locks = urllib.parse.urlsplit(conf.get("coordination", "backend_url", fallback=""))

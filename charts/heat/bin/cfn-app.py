@@ -1,8 +1,8 @@
 """WSGI application of Heat's API in the form of CloudFormation, by which virtual machines send signals.
 
 Headers by which Heat's middleware passes on a login are deleted from requests: it would send its own password to a
-Keystone of the client's choice. The API checks policies without a target, which Heat's newer policies require, so the
-older ones apply; the engines still show each project its own stacks only.
+Keystone of the client's choice. The API checks its policies without a target, which they require, so they would refuse
+all requests; here the target is the project of the client. The engines show each project its own stacks only.
 
 Their URLs are signed. Keystone verifies a signature for users with the role `service` or `admin` only (CVE-2025-65073),
 but this release of Heat requests it without a token, so this application adds one. Values from memcached are never
@@ -16,6 +16,7 @@ from typing import Any
 import requests
 import heat.api.aws.ec2token as ec2token  # noqa: PLR0402
 from heat.api.cfn.wsgi import init_application
+from heat.common.policy import Enforcer
 from keystoneauth1 import loading, session
 from oslo_config import cfg
 
@@ -62,8 +63,19 @@ def without_login(inner):
     return call
 
 
+def with_target(enforce):
+    """Heat's check of a policy, with the project of the client, if it has one, as the target unless there is another."""
+
+    def call(self, context, action, scope=None, target=None, is_registered_policy=False):
+        if not target and context.project_id:
+            target = {"project_id": context.project_id}
+        return enforce(self, context, action, scope, target, is_registered_policy)
+
+    return call
+
+
 no_pickles.install()
 guard.install()
 application = without_login(init_application())
-cfg.CONF.set_override("enforce_new_defaults", False, "oslo_policy")  # before the first request loads the policies
+Enforcer.enforce = with_target(Enforcer.enforce)
 ec2token.requests = WithToken()

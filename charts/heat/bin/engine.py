@@ -1,4 +1,4 @@
-"""The program heat-engine, with the limits of guard.py; when it stops, another one gets its messages (handover.py)."""
+"""The program heat-engine, bounded by guard.py and limits.py."""
 
 import sys
 
@@ -7,9 +7,9 @@ import heat.cmd.engine
 sys.path.append("/opt/stackwright")
 
 import guard  # noqa: E402
-import handover  # noqa: E402
+import limits  # noqa: E402
 
 guard.install()
-handover.install()
+limits.install()
 sys.argv[0] = "heat-engine"
 heat.cmd.engine.main()

@@ -1,31 +1,41 @@
-"""Bounds what a template can cause in Heat: `install()`, before the program starts.
+"""Bounds what a text of a template or an environment can cause in Heat: `install()`, before the program starts.
 
 Templates by URL are not fetched: Heat would request any address in the network of the cloud, and quote the response in its
-errors. Clients such as `openstack stack create` resolve nested templates themselves and send them as files. An alias in
-YAML repeats a value; a template of 600 bytes could expand to gigabytes.
+errors. Clients such as `openstack stack create` resolve nested templates themselves and send them as files.
+
+Texts are checked before they are parsed (texts.py). This is Heat's only parser of such texts; its own would parse what
+libyaml refuses a second time, with another loader.
 """
 
-from heat.common import template_format, urlfetch
+import texts
+import yaml
+from heat.common import environment_format, template_format, urlfetch
 
-LARGEST = 16 << 20  # bytes of a template with all aliases expanded, about
-NODE = 16  # bytes for each value
 FETCH = "templates are not fetched by URL; send nested templates as files, as the openstack command does"
-EXPANDS = f"The aliases in the template expand to more than {LARGEST >> 20} MiB"
 
 
-def size(value, seen):
-    """About the bytes of a value as text. `seen` holds the sizes by id, None for those that contain the value."""
-    if not isinstance(value, (dict, list, tuple)):
-        return NODE + (len(value) if isinstance(value, str) else 0)
-    if id(value) in seen:
-        known = seen[id(value)]
-        if known is None:
-            raise ValueError("An alias in the template refers to a value that contains it")
-        return known
-    seen[id(value)] = None
-    parts = [*value, *value.values()] if isinstance(value, dict) else value
-    seen[id(value)] = total = NODE + sum(size(part, seen) for part in parts)
-    return total
+def template(text, url=None):
+    """As heat.common.template_format.simple_parse."""
+    try:
+        found = texts.load(text, template_format.yaml_loader)
+    except yaml.YAMLError as error:
+        raise ValueError(f"Error parsing template {url or '[root stack]'} {error}") from None
+    found = {} if found is None else found
+    if not isinstance(found, dict):
+        raise ValueError("The template is not a JSON object or YAML mapping.")
+    return found
+
+
+def environment(text):
+    """As heat.common.environment_format.parse."""
+    try:
+        found = {} if text is None else texts.load(text, template_format.yaml_loader)
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from None
+    found = {} if found is None else found
+    if not isinstance(found, dict):
+        raise ValueError("The environment is not a valid YAML mapping data type.")
+    return environment_format.validate(found)
 
 
 def install():
@@ -37,16 +47,6 @@ def install():
             raise urlfetch.URLFetchError(FETCH)
         return fetch(url, allowed_schemes=("file",))
 
-    class Loader(template_format.yaml_loader):
-        def get_single_data(self):
-            found = super().get_single_data()
-            try:
-                large = size(found, {}) > LARGEST
-            except RecursionError:
-                large = True
-            if large:
-                raise ValueError(EXPANDS)
-            return found
-
     urlfetch.get = local
-    template_format.yaml_loader = Loader
+    template_format.simple_parse = template
+    environment_format.parse = environment

@@ -7,7 +7,7 @@
 heat.conf: {{ $conf | toJson }}
 logging.conf: {{ include "lib.oslo_conf" .Values.conf.logging | toJson }}
 heat-api-uwsgi.ini: {{ include "lib.uwsgi_conf" (list .Values.conf.heat_api_uwsgi "heat.api.openstack.wsgi" "heat.api.openstack.v1") | toJson }}
-heat-cfn-uwsgi.ini: {{ include "lib.uwsgi_conf" (list .Values.conf.heat_cfn_uwsgi "heat.api.cfn.wsgi" "heat.api.cfn.v1" "heat.api.aws.ec2token") | toJson }}
+heat-cfn-uwsgi.ini: {{ include "lib.uwsgi_conf" (list .Values.conf.heat_cfn_uwsgi "heat.api.cfn.wsgi" "heat.api.cfn.v1" "heat.api.aws.ec2token" "heat.common.policy") | toJson }}
 {{- end }}
 
 {{/* The files of every process. heat.conf.d is a default directory of oslo.config, read after heat.conf. */}}

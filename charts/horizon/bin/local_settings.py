@@ -11,7 +11,10 @@ from openstack_dashboard import settings as _defaults
 
 sys.path.append("/opt/stackwright")
 
+import stacks as _stacks  # noqa: E402
 from session_cache import Serde as _Serde  # noqa: E402
+
+_stacks.install()
 
 _ETC = Path("/etc/openstack-dashboard")
 

@@ -4,6 +4,8 @@ It imports nothing of the service itself, to save memory and time.
 """
 
 import configparser
+import importlib.util
+import re
 import time
 import urllib.parse
 from collections.abc import Callable
@@ -40,6 +42,29 @@ def versions(cursor: pymysql.cursors.Cursor) -> set[str]:
         return set()
     cursor.execute("SELECT version_num FROM alembic_version")
     return {row[0] for row in cursor.fetchall()}
+
+
+def newest(package: str, folder: str = "db/migrations") -> str:
+    """The newest migration of a service in this image: the one that no other migration follows."""
+    found = importlib.util.find_spec(package)
+    assert found and found.origin, f"this image has no {package}"
+    revisions, followed = set(), set()
+    for path in Path(found.origin).parent.glob(f"{folder}/versions/*.py"):
+        text = path.read_text(encoding="utf-8")
+        revisions.update(re.findall(r"^revision = ['\"](\w+)['\"]", text, re.MULTILINE))
+        followed.update(re.findall(r"^down_revision = ['\"](\w+)['\"]", text, re.MULTILINE))
+    (last,) = revisions - followed
+    return last
+
+
+def wait_for(url: str, version: str) -> None:
+    """Waits until the database has this version."""
+
+    def missing() -> str:
+        with connect(url) as server, server.cursor() as cursor:
+            return "" if version in versions(cursor) else f"version {version}"
+
+    wait(missing, "the database's schema")
 
 
 def wait_for_any(url: str) -> None:

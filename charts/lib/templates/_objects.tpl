@@ -139,8 +139,9 @@ spec:
 {{- end }}
 
 {{/*
-lib.network_policy (root, workload): the connections that a component's pods accept: network.policies.<component>, rules in
-Kubernetes' form. A component without an entry accepts all connections, one with an empty list none.
+lib.network_policy (root, workload): the connections that a component's pods accept (network.policies.<component>) and open
+(network.egress.<component>), rules in Kubernetes' form. A component without an entry in policies accepts all connections, one
+with an empty list none; one without an entry in egress opens all connections.
 */}}
 {{- define "lib.network_policy" -}}
 {{- $root := index . 0 -}}
@@ -155,9 +156,14 @@ spec:
   podSelector:
     matchLabels:
       {{- include "lib.selector" (list $root $w.component) | nindent 6 }}
-  policyTypes: [Ingress]
+  {{- $egress := get (dig "egress" dict ($root.Values.network | default dict)) $w.component }}
+  policyTypes: [Ingress{{ if $egress }}, Egress{{ end }}]
   ingress:
     {{- toYaml (get $policies $w.component) | nindent 4 }}
+  {{- with $egress }}
+  egress:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
 {{- end }}
 {{- end }}
 

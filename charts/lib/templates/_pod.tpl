@@ -53,6 +53,9 @@ hostPID: true
 {{- with $w.restartPolicy }}
 restartPolicy: {{ include "lib.text" . }}
 {{- end }}
+{{- /* For the loss of a pod of the DNS: retries from one port reach the same pod, so only the next lookup may succeed. */}}
+dnsConfig:
+  options: [{name: timeout, value: "2"}]
 securityContext:
   {{- $safe := dict "runAsNonRoot" true "seccompProfile" (dict "type" "RuntimeDefault") "fsGroupChangePolicy" "OnRootMismatch" }}
   {{- include "lib.overlay" (list $safe $w.security (dig "security_context" $w.component "pod" dict $pod)) | nindent 2 }}

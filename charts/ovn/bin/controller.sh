@@ -26,5 +26,6 @@ ovs-vsctl --db=unix:$RUN/db.sock --timeout=20 set Open_vSwitch . \
     external_ids:ovn-bridge-mappings="\"$BRIDGE_MAPPINGS\"" external_ids:ovn-cms-options="\"$options\"" ||
     fail "cannot configure Open vSwitch on node $NODE_NAME"
 mkdir -p /run/ovn
+end_if_moved "$SOUTHBOUND" "$remotes" &
 # SIGTERM ends it at once and keeps the flows and the chassis record, which the next process uses.
 exec ovn-controller unix:$RUN/db.sock "${CERTIFICATE[@]}" --unixctl=/tmp/ovn-controller.ctl "${QUIET[@]}"

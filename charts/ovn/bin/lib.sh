@@ -25,20 +25,39 @@ use_database() {
 # status: prints the state of this member: id, role, leader, other members.
 status() { timeout 5 ovs-appctl -t "$CONTROL" cluster/status "$NAME" 2>/dev/null; }
 
-# by_address REMOTES: prints the remotes with the addresses of their Services, which do not change, instead of names. OVN's
-# programs start to resolve a name when they connect, and fail meanwhile. With several remotes they try each name again only after
-# the result has expired (24 s for three, while the TTL may be 5 s), so they would never connect.
-by_address() {
-    local remote host address since=$SECONDS
+# resolved REMOTES: prints the remotes with the addresses of their Services instead of names, or a name without an address.
+resolved() {
+    local remote host address
     local -a found=()
     for remote in ${1//,/ }; do
         host=${remote#ssl:}
         host=${host%:*}
-        until address=$(getent ahostsv4 "$host") && address=${address%% *} && [[ $address ]]; do
-            ((SECONDS - since < ${PATIENCE:-120})) || fail "the name $host cannot be resolved"
-            sleep 0.5
-        done
+        address=$(getent ahostsv4 "$host") && address=${address%% *} && [[ $address ]] || { echo "$host" && return 1; }
         found+=("ssl:$address:${remote##*:}")
     done
     (IFS=, && echo "${found[*]}")
+}
+
+# by_address REMOTES: prints them as `resolved` does, once all names have addresses. OVN's programs start to resolve a name when
+# they connect, and fail meanwhile. With several remotes they try each name again only after the result has expired (24 s for
+# three, while the TTL may be 5 s), so they would never connect.
+by_address() {
+    local found since=$SECONDS
+    until found=$(resolved "$1"); do
+        ((SECONDS - since < ${PATIENCE:-120})) || fail "the name $found cannot be resolved"
+        sleep 0.5
+    done
+    echo "$found"
+}
+
+# end_if_moved REMOTES FOUND: ends the program that this process becomes, and so restarts its container, when the remotes have
+# other addresses than those found before: a Service that is created again has another one. Runs in the background.
+end_if_moved() {
+    local now
+    while sleep "${EVERY:-30}"; do
+        if now=$(resolved "$1") && [[ $now != "$2" ]]; then
+            say "a Service was created again: $2 is $now now"
+            kill $$
+        fi
+    done
 }

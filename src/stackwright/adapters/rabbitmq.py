@@ -32,15 +32,15 @@ class RabbitBroker:
         self._seconds = timeout  # for all requests of a call
         self._timeout = aiohttp.ClientTimeout(connect=3)
 
-    async def account(self, action: BrokerAccount, admin: Mapping[str, str], password: str) -> None:
-        await self._send(action, admin, requests(action, password))
+    async def account(self, action: BrokerAccount, admin: Mapping[str, str], own: Mapping[str, str]) -> None:
+        await self._send(action, admin, requests(action, own.get("password", "")))
 
-    async def missing(self, action: BrokerAccount, admin: Mapping[str, str], password: str | None) -> str:
+    async def missing(self, action: BrokerAccount, admin: Mapping[str, str], own: Mapping[str, str] | None) -> str:
         """The password is compared with its hash: to log in, an account would need rights in the management API."""
         found = await self._send(action, admin, checks(action))
         lost = [what for what, path in parts(action).items() if found[path] is None]
         user = found[f"users/{quote(action.username, safe='')}"]
-        if user is not None and password is not None and not is_password(user, password):
+        if user is not None and own is not None and not is_password(user, own["password"]):
             lost.append(f"the password of user {action.username}")
         return "; ".join(lost)
 

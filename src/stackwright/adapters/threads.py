@@ -3,8 +3,8 @@
 A SystemExit or KeyboardInterrupt that leaves a task stops asyncio's event loop, and with it the process. In a thread,
 no such exception is caused by a user or a signal, so it is treated like any other error of the library.
 
-A thread cannot be interrupted. So adapters compare `left` with zero before they send anything: a thread sends nothing
-after its deadline, or after its caller left.
+A thread cannot be interrupted. So adapters compare `seconds_left` with zero before they send anything: a thread sends
+nothing after its deadline, or after its caller left.
 """
 
 from __future__ import annotations
@@ -103,11 +103,11 @@ _limits: ContextVar[Limits | None] = ContextVar("limits", default=None)
 
 
 def after(seconds: float) -> float:
-    """The time after this many seconds, for `within`."""
+    """The time after this many seconds, for `with_deadline`."""
     return time.monotonic() + seconds
 
 
-def within(until: float | Limits, what: Callable[[], T]) -> T:
+def with_deadline(until: float | Limits, what: Callable[[], T]) -> T:
     """Call `what`; all requests that it makes in this thread end by about `until`."""
     token = _limits.set(until if isinstance(until, Limits) else Limits(until))
     try:
@@ -116,7 +116,7 @@ def within(until: float | Limits, what: Callable[[], T]) -> T:
         _limits.reset(token)
 
 
-def left() -> float:
+def seconds_left() -> float:
     """Seconds until this thread's deadline; infinite without one."""
     limits = _limits.get()
     return math.inf if limits is None else limits.until - time.monotonic()
@@ -156,7 +156,7 @@ class Workers:
                 loop.call_soon_threadsafe(self._slots.leave, slot)
 
         done.add_done_callback(leave)
-        work = (done, lambda: within(limits, what))
+        work = (done, lambda: with_deadline(limits, what))
         try:
             threading.Thread(target=_complete, args=work, name=f"call for {namespace}", daemon=True).start()
         except RuntimeError:

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ValidationError
 from stackwright.api import reference
 from stackwright.api.rules import ERRORS
 from stackwright.api.secrecy import HIDDEN, hidden, holds_secret, leads_to_secrets
-from stackwright.api.wording import EMPTY, choices, meant, worded
+from stackwright.api.wording import EMPTY, choices, did_you_mean, message_of
 
 UNSUPPORTED = "unsupported"  # error type of a known but unsupported field
 NOT_SUPPORTED = "is not supported by this version of Stackwright"
@@ -54,7 +54,7 @@ def bounded(errors: Iterable[str]) -> list[str]:
 
 def _message(item: Any, model: type[BaseModel], prefix: str) -> str:
     path = list(item["loc"])  # no model has a union, so each part is a name from the user's manifest
-    text = worded(item)
+    text = message_of(item)
     if item["type"] == "extra_forbidden":
         text = _unknown(_model_at(model, path[:-1]), path[-1])
     elif item["type"] == "missing":
@@ -79,12 +79,12 @@ def _not_allowed(value: object, context: Mapping[str, Any], repeated: bool) -> s
     and `synonyms` of the expected ones, to the context of its error.
     """
     allowed = re.sub(r"\b(True|False)\b", lambda literal: literal[0].lower(), context["expected"])
-    what = named(value) if repeated else "the value"
+    what = shown_name(value) if repeated else "the value"
     if isinstance(value, str) and value.removeprefix("~") in context.get("unsupported", ()):
         return f"{what} {NOT_SUPPORTED}; allowed: {allowed}"
     removes = str(value).startswith("~")
     known = [each for each in re.findall("'([^']*)'", allowed) if each.startswith("~") == removes]
-    similar = meant(known, value, synonyms=context.get("synonyms", {})) if repeated else ""
+    similar = did_you_mean(known, value, synonyms=context.get("synonyms", {})) if repeated else ""
     return f"{what} is not allowed; {similar}allowed: {allowed}"
 
 
@@ -145,7 +145,7 @@ def shown(value: object) -> str:
     return repr(value) if isinstance(value, str) else json.dumps(value, default=str)
 
 
-def named(value: object) -> str:
+def shown_name(value: object) -> str:
     """A value in the place of a name, such as that of a kind: never the content of a mapping, nor a secret."""
     if isinstance(value, dict | list):
         return "a mapping" if isinstance(value, dict) else "a list"

@@ -29,6 +29,8 @@ FIELDS = {
     "GlanceApi": f"{_PROGRAM} apiTimeout imageCache storage",
     "GlanceApis": ANY,
     "HeatProgram": f"{_PROGRAM} apiTimeout passwordSelectors",
+    "BarbicanProgram": f"{_PROGRAM} apiTimeout enableSecureRBAC",
+    "KeystoneListener": f"{_PROGRAM} apiTimeout",
     "NovaTemplate": f"customServiceConfig {' '.join(f'{name}ContainerImageURL' for name in _IMAGES.split())}",
     "NovaProgram": _PROGRAM,
     "Cell": "dbPurge nodeSelector topologyRef",

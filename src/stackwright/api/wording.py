@@ -45,7 +45,7 @@ _WORDS: Mapping[str, str] = {
 }
 
 
-def worded(item: Mapping[str, Any]) -> str:
+def message_of(item: Mapping[str, Any]) -> str:
     """The message for one error of pydantic. Messages of our own validators are unchanged."""
     context = {name: _whole(value) for name, value in (item.get("ctx") or {}).items()}
     words = _WORDS.get(item["type"])
@@ -62,7 +62,7 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def near(name: object, known: Iterable[object], synonyms: Mapping[str, str] = NO_SYNONYMS) -> str:
+def similar_names(name: object, known: Iterable[object], synonyms: Mapping[str, str] = NO_SYNONYMS) -> str:
     """Known names with similar spelling, in any case, as `a or b`; empty for a known name, and without similar names.
 
     A synonym is replaced by the name that it stands for, also after `~`.
@@ -78,20 +78,20 @@ def near(name: object, known: Iterable[object], synonyms: Mapping[str, str] = NO
     return " or ".join(spelt[each] for each in close if spelt[each] != name)
 
 
-def meant(known: Collection[object], *names: object, synonyms: Mapping[str, str] = NO_SYNONYMS) -> str:
+def did_you_mean(known: Collection[object], *names: object, synonyms: Mapping[str, str] = NO_SYNONYMS) -> str:
     """A question with the similar known names and a space at its end; empty without similar names."""
-    close = " or ".join(filter(None, (near(name, known, synonyms) for name in names[:SEARCHED])))
+    close = " or ".join(filter(None, (similar_names(name, known, synonyms) for name in names[:SEARCHED])))
     return f"did you mean {close}? " if close else ""
 
 
 def choices(name: object, known: Collection[str], synonyms: Mapping[str, str] = NO_SYNONYMS) -> str:
     """The end of an error about an unknown name: similar names, and all known ones."""
-    return f"{meant(known, name, synonyms=synonyms)}allowed: {', '.join(known) or 'none'}"
+    return f"{did_you_mean(known, name, synonyms=synonyms)}allowed: {', '.join(known) or 'none'}"
 
 
 def unknown(
     what: str, names: Collection[str], known: Collection[str], synonyms: Mapping[str, str] = NO_SYNONYMS
 ) -> str:
     """The error for unknown names of a list."""
-    similar = meant(known, *names, synonyms=synonyms)
+    similar = did_you_mean(known, *names, synonyms=synonyms)
     return f"unknown {what} {', '.join(names)}; {similar}allowed: {', '.join(known)}"

@@ -132,9 +132,9 @@ class LazyGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Suggests commands of a similar spelling; Typer's own suggestions need loaded commands."""
         if args and args[0] not in (known := self.list_commands(ctx)):
-            from stackwright.api.wording import near
+            from stackwright.api.wording import similar_names
 
-            close = near(args[0], known)
+            close = similar_names(args[0], known)
             hint = f" Did you mean {close}?" if close else ""
             ctx.fail(f"No such command '{args[0]}'.{hint}")
         return super().resolve_command(ctx, args)
@@ -156,9 +156,9 @@ class LazyGroup(TyperGroup):
             return super().invoke(ctx)
         except typer.TyperException as error:
             if (wrong := getattr(error.__cause__, "errors", None)) is not None:  # pydantic's, with which Typer checks
-                from stackwright.api.wording import worded
+                from stackwright.api.wording import message_of
 
-                error.message = "; ".join(worded(item) for item in wrong())
+                error.message = "; ".join(message_of(item) for item in wrong())
             if ctx.invoked_subcommand in COMPARING:
                 error.exit_code = EXIT_FAILURE
             raise

@@ -153,7 +153,7 @@ def say(text: str) -> None:
         echo(text)
 
 
-def nothing(text: str) -> None:
+def no_output(text: str) -> None:
     """Replaces `say` if standard output is for programs."""
 
 

@@ -47,7 +47,7 @@ async def follow(
 
     kinds  of the object; empty: the kinds of clouds
     """
-    from stackwright.cli.cluster.failures import CliError
+    from stackwright.cli.failures import CliError
     from stackwright.core.conditions import find
 
     started = sound = time.monotonic()
@@ -132,9 +132,9 @@ async def causes(reader: Reader, namespace: str, obj: Object | None) -> str:
     """The tree of objects that are not ready, and a line if no operator processes them."""
     from stackwright.cli.state.objects import read
     from stackwright.cli.ui.resource_tree import tree
-    from stackwright.cli.ui.tree import lines, troubles
+    from stackwright.cli.ui.tree import lines, without_ready
 
-    bad = troubles(tree(await read(reader, namespace, time.time()), obj)) if obj else None
+    bad = without_ready(tree(await read(reader, namespace, time.time()), obj)) if obj else None
     text = lines(bad) if bad is not None else []
     operators = await operators_of(reader)
     if operators is not None:

@@ -15,11 +15,11 @@ from stackwright.adapters.helm.command import HelmCli, chart_digests, privileged
 from stackwright.adapters.openstack.inventory import PublicContents
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
 from stackwright.api.kinds import CONFIGMAP, SECRET
-from stackwright.cli.access import reachable_login, read_access
 from stackwright.cli.cluster.connection import the_cloud
-from stackwright.cli.cluster.failures import CliError
-from stackwright.cli.common import nothing
+from stackwright.cli.common import no_output
+from stackwright.cli.failures import CliError
 from stackwright.cli.manifests.load import MANAGER, Manifest
+from stackwright.cli.state.access import reachable_login, read_access
 from stackwright.cloud.registry import CLOUD_KINDS, kind_of
 from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.openstack.access import Access
@@ -45,7 +45,7 @@ async def foresee(
     *,
     resumed: bool = False,
     assuming: bool = False,
-    tell: Callable[[str], None] = nothing,
+    tell: Callable[[str], None] = no_output,
 ) -> tuple[list[Entry], dict[str, Cause]]:
     """One forecast for each namespace that the manifests name: the steps, and the objects that would not become ready.
 
@@ -66,7 +66,7 @@ async def foresee(
     written = await _with_secrets(cluster, manifests)
     for space in spaces:
         asked = replace(await _request(cluster, space, manifests, delete), resumed=resumed, assuming=assuming)
-        async with outside(written, space) as asking:
+        async with external_systems(written, space) as asking:
             with rendering(tell) as render:
                 more, problems = await forecast(cluster, known, asked, time.time(), asking, render)
         # A namespace of several forecasts is shown once.
@@ -137,7 +137,7 @@ async def _images(configmap: Object | None, tell: Callable[[str], None]) -> dict
 
 
 @asynccontextmanager
-async def outside(reader: Reader, namespace: str) -> AsyncIterator[Outside]:
+async def external_systems(reader: Reader, namespace: str) -> AsyncIterator[Outside]:
     """Access to the contents of the cloud by its public endpoints, and to the OpenStacks of servers."""
 
     async def ask() -> Access:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from stackwright.cli.cluster.failures import CliError
+from stackwright.cli.failures import CliError
 
 if TYPE_CHECKING:
     from stackwright.api.meta import Kind, Resource

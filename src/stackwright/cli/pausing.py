@@ -29,7 +29,7 @@ WhatArgument = Annotated[
 def change(what: str, namespace: str, kubeconfig: KubeconfigOption, *, paused: bool) -> None:
     """Pause or resume. Ends with exit code 1 if the object does not exist."""
     from stackwright.cli.cluster.connection import connected
-    from stackwright.cli.cluster.failures import run
+    from stackwright.cli.failures import run
 
     async def work() -> None:
         async with connected(kubeconfig) as cluster:
@@ -42,13 +42,13 @@ def change(what: str, namespace: str, kubeconfig: KubeconfigOption, *, paused: b
 
 
 async def _annotated(cluster: Cluster, kind: Kind, obj: Object, paused: bool) -> bool:
-    from stackwright.cloud.registry import SERVER_KINDS
+    from stackwright.cloud.registry import INFRA_KINDS
     from stackwright.controllers.infra import clusterapi
     from stackwright.core.objects import key_of
     from stackwright.core.pausing import ANNOTATION
     from stackwright.runtime.cycle import pausing
 
-    of_cluster_api = kind in {resource.KIND for resource in SERVER_KINDS}
+    of_cluster_api = kind in {resource.KIND for resource in INFRA_KINDS}
     if (clusterapi.is_capi_paused(obj) if of_cluster_api else pausing.is_stackwright_paused(obj)) == paused:
         return False
     note = {clusterapi.PAUSED if of_cluster_api else ANNOTATION: "true" if paused else None}

@@ -20,7 +20,7 @@ SERVICE_KINDS: tuple[type[ServiceResource], ...] = tuple(declared.resource for d
 CONTRACT_KINDS: tuple[type[Resource], ...] = (DatabaseAccount, MessagingAccount, KeystoneService, CephClient)
 CLOUD_KINDS: tuple[type[Resource], ...] = (OpenStackDeployment, OpenStackControlPlane)
 # Kinds of resources in a cloud, ours or any other.
-SERVER_KINDS: tuple[type[InfraResource], ...] = (
+INFRA_KINDS: tuple[type[InfraResource], ...] = (
     OpenStackServer,
     OpenStackFloatingIPPool,
     OpenStackClusterIdentity,
@@ -29,7 +29,7 @@ SERVER_KINDS: tuple[type[InfraResource], ...] = (
     OpenStackMachine,
     OpenStackMachineTemplate,
 )
-RESOURCES: tuple[type[Resource], ...] = (*CLOUD_KINDS, HelmBundle, *SERVICE_KINDS, *CONTRACT_KINDS, *SERVER_KINDS)
+RESOURCES: tuple[type[Resource], ...] = (*CLOUD_KINDS, HelmBundle, *SERVICE_KINDS, *CONTRACT_KINDS, *INFRA_KINDS)
 # Kinds that the admission webhook checks: those outside of our own group, as in the chart's webhook.yaml.
 ADMITTED: tuple[type[Resource], ...] = tuple(resource for resource in RESOURCES if resource.KIND.group != OURS)
 # Kinds without resources of their own: other objects read them. They have no condition Ready.

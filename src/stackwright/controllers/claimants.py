@@ -1,4 +1,5 @@
-"""An index of objects of one kind by the accounts that they name; without it, comparing all objects would be quadratic.
+"""An index from each account to the objects of one kind that name it. Without it, each object would be compared with
+all others.
 
 Watches and `others` fill the index. Each entry is checked against the current object, and dropped if the object was
 deleted or names another account.

@@ -1,4 +1,4 @@
-"""Conditions as values: how a controller reports its observations, and how the worst of them becomes `Ready`.
+"""Conditions as values: builders for the conditions that a controller reports, and their summary `Ready`.
 
 Controllers report Ready and their stages. `with_progress` adds the conditions that kstatus (sigs.k8s.io/cli-utils) also
 reads: exactly one of Ready, Reconciling and Stalled is True. Reasons that begin with "Blocked", and those in
@@ -60,15 +60,15 @@ def steady(text: str) -> str:
 class Wait:
     """The objects that a condition waits for. Its message is built from this, and a plan shows each wait once.
 
-    what  the objects, such as `MariaDB openstack/mariadb`
-    gone  whether it waits for their deletion
+    objects  their kinds and names, such as `MariaDB openstack/mariadb`
+    gone     whether it waits for their deletion
     """
 
-    what: str
+    objects: str
     gone: bool = False
 
     def __str__(self) -> str:
-        return f"{self.what} to be deleted" if self.gone else self.what
+        return f"{self.objects} to be deleted" if self.gone else self.objects
 
 
 @dataclass(frozen=True)
@@ -113,9 +113,9 @@ def waiting(type_: str, message: str, reason: str = "Waiting") -> Condition:
     return Condition(type_, False, reason, message)
 
 
-def waiting_for(type_: str, what: str, cause: str = "", reason: str = "Waiting", *, gone: bool = False) -> Condition:
+def waiting_for(type_: str, objects: str, cause: str = "", reason: str = "Waiting", *, gone: bool = False) -> Condition:
     """A condition that waits for objects; `cause` explains the wait."""
-    wait = Wait(what, gone)
+    wait = Wait(objects, gone)
     return Condition(type_, False, reason, f"Waiting for {wait}{f': {cause}' if cause else ''}", wait)
 
 

@@ -1,4 +1,4 @@
-"""What a check of a machine or cluster found. Pure."""
+"""A finding: the result of one check of a machine or a cluster. Pure."""
 
 from __future__ import annotations
 

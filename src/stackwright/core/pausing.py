@@ -1,4 +1,4 @@
-"""Names of the two pauses, and the end of a pause in a report. Pure.
+"""Names of the two kinds of pause, and the report when a pause has ended. Pure.
 
 `stackwright pause` stops the actions of a cloud (runtime/cycle/pausing.py), Cluster API's pause those of a cluster's
 objects (controllers/infra/capi_pause.py).

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from stackwright.core.openstack.clouds import Clouds
 
 A = TypeVar("A", bound=Account, contravariant=True)
+Patch = Object | list[Object]  # a JSON merge patch, or the operations of a JSON patch
 CHECK_SECONDS = 10  # for the check of one account, whose thread ends with it
 HELM_SECONDS = 300.0  # for one call of Helm, and as many for its turn to come
 
@@ -66,8 +67,8 @@ class Cluster(Reader, Protocol):
     async def apply_status(self, kind: Kind, obj: Object, manager: str) -> Object:
         """Server-side apply of the status subresource. Raises UndeclaredStatus if the CRD lacks some of its fields."""
 
-    async def patch(self, kind: Kind, key: Key, patch: Object) -> Object:
-        """JSON merge patch; if it contains metadata.resourceVersion, it raises Conflict when the object changed."""
+    async def patch(self, kind: Kind, key: Key, patch: Patch) -> Object:
+        """Patch an object; if the patch sets metadata.resourceVersion, it raises Conflict when the object changed."""
 
     async def delete(self, kind: Kind, key: Key, uid: str = "") -> None:
         """Delete in the background; an absent object is not an error. Raises Conflict if the object has another uid."""
@@ -106,14 +107,17 @@ class Helm(Protocol):
 class Provider(Protocol[A]):
     """The accounts in a MariaDB, in a RabbitMQ, or in Keystone."""
 
-    async def account(self, action: A, admin: Mapping[str, str], password: str) -> None:
-        """Create, update or delete an account."""
+    async def account(self, action: A, admin: Mapping[str, str], own: Mapping[str, str]) -> None:
+        """Create, update or delete an account.
 
-    async def missing(self, action: A, admin: Mapping[str, str], password: str | None) -> str:
+        own  fields of the Secret of the account, with its passwords; empty for a deletion
+        """
+
+    async def missing(self, action: A, admin: Mapping[str, str], own: Mapping[str, str] | None) -> str:
         """Text that names the missing parts of the account; empty if complete. Raises TransientError if it cannot be
         checked.
 
-        password  None: check only that the names exist, which never change, and not the password or the rights
+        own  None: check only that the names exist, which never change, and not the passwords or the rights
         """
 
 

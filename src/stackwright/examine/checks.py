@@ -54,7 +54,7 @@ def stuck(demand: Demand) -> list[Finding]:
 def _only_waits(name: str, cause: Cause, demand: Demand) -> bool:
     """Whether an object waits for one of the others, or is a cloud whose Ready repeats that of one."""
     if cause.wait is not None:
-        return cause.wait.what in demand.stuck
+        return cause.wait.objects in demand.stuck
     clouds = {f"{kind} {'/'.join(key)}" for key, kind in demand.clouds.items()}
     reasons = {each.reason for other, each in demand.stuck.items() if other not in clouds}
     return name in clouds and cause.reason in reasons

@@ -1,4 +1,6 @@
-"""An ideal cluster, on which a simulation shows what manifests lack."""
+"""A cluster in memory that fulfils all prerequisites: what a simulation on it still waits for is missing in the
+manifests.
+"""
 
 from __future__ import annotations
 

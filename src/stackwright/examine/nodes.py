@@ -8,7 +8,7 @@ from typing import Any
 
 from stackwright.api.kinds import NODE
 from stackwright.core.findings import Finding
-from stackwright.core.kubernetes.nodes import is_up, named
+from stackwright.core.kubernetes.nodes import is_up, nodes_text
 from stackwright.core.kubernetes.tolerations import Toleration, is_tolerated
 from stackwright.core.kubernetes.versions import OLDEST, OLDEST_TEXT, lacks_image_volumes, release
 from stackwright.core.plan import Object
@@ -35,10 +35,10 @@ def check(seen: Observed, demand: Demand) -> list[Finding]:
 
 def concerned(nodes: Sequence[Object], demand: Demand) -> list[Object]:
     """The nodes with a label of the clouds' services; without any such node, all."""
-    return [node for node in nodes if any(has(node, each) for each in demand.labels)] or list(nodes)
+    return [node for node in nodes if any(has_label(node, each) for each in demand.labels)] or list(nodes)
 
 
-def has(node: Object, label: NodeLabel) -> bool:
+def has_label(node: Object, label: NodeLabel) -> bool:
     return (node["metadata"].get("labels") or {}).get(label[0]) == label[1]
 
 
@@ -69,7 +69,7 @@ def _software(nodes: Sequence[Object], *, mounts: bool) -> list[Finding]:
     for node in nodes:
         for fault in _faults((node.get("status") or {}).get("nodeInfo") or {}, mounts):
             faults.setdefault(fault, []).append(node["metadata"]["name"])
-    return [Finding(named(names), level, text, remedy) for (level, text, remedy), names in faults.items()]
+    return [Finding(nodes_text(names), level, text, remedy) for (level, text, remedy), names in faults.items()]
 
 
 def _faults(info: dict[str, Any], mounts: bool) -> list[tuple[str, str, str]]:
@@ -99,7 +99,7 @@ def labels(nodes: Sequence[Object], demand: Demand) -> list[Finding]:
     found = []
     for label, services in demand.labels.items():
         key, value = label
-        if not any(has(node, label) for node in nodes):
+        if not any(has_label(node, label) for node in nodes):
             text = f"No node has this label; it is needed for {', '.join(services)}."
             level = "problem" if demand.clouds else "note"
             found.append(Finding(f"label {key}={value}", level, text, f"`kubectl label node NODE {key}={value}`"))
@@ -118,5 +118,5 @@ def _taints(nodes: Sequence[Object], demand: Demand) -> list[Finding]:
     for taint, names in away.items():
         text = f"The taint {taint} keeps Stackwright's pods away."
         remedy = f"`kubectl taint node {names[0]} {taint}-`, or add a toleration by an override of the cloud."
-        found.append(Finding(named(names), "problem" if len(names) == len(nodes) else "note", text, remedy))
+        found.append(Finding(nodes_text(names), "problem" if len(names) == len(nodes) else "note", text, remedy))
     return found

@@ -1,4 +1,6 @@
-"""Reads what the checks need. What cannot be read is None: a check then says so, and the others go on."""
+"""Reads the objects that the checks need. An object that cannot be read is None: its check reports this, and the other
+checks continue.
+"""
 
 from __future__ import annotations
 

@@ -76,13 +76,13 @@ class ForecastClouds:
     async def _look(self, cloud: CloudRef, subscription: Subscription) -> None:
         found = await self._real(cloud, subscription)
         self._views[subscription.uid] = subscription, found
-        self._seen.update({(each.what, each.id): each for each in found.things})
+        self._seen.update({(each.type, each.id): each for each in found.things})
 
     def view(self, subscription: Subscription) -> ProjectView:
         if error := self._refused.get(subscription.uid):
             raise error
         _, real = self._views[subscription.uid]
-        found = {(each.what, each.id): each for each in real.things}
+        found = {(each.type, each.id): each for each in real.things}
         for key, resource in self._changed.items():
             if resource is None:
                 found.pop(key, None)
@@ -132,7 +132,7 @@ class ForecastClouds:
                 self.unreachable[cloud] = str(error)
         where: dict[str, Any] = dict(query.where)
         return (
-            CloudResource(query.what, _id(query.what, f"(id of {query})"), str(where.get("name") or ""), facts=where),
+            CloudResource(query.type, _id(query.type, f"(id of {query})"), str(where.get("name") or ""), facts=where),
         )
 
     def _is_refusal(self, error: TransientCloudError | TerminalCloudError) -> bool:

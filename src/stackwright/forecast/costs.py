@@ -22,7 +22,7 @@ from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.helm.records import SELECTOR, manifest, revisions
 from stackwright.core.plan import HelmUpgrade, Key, Object
 from stackwright.core.ports import Reader
-from stackwright.forecast.entries import FAIL, RELEASE, Entry, notes
+from stackwright.forecast.entries import FAIL, RELEASE, Entry, Failure, Topic, notes
 from stackwright.forecast.impact import Facts, Restart, kept, lost, missing, restarts
 from stackwright.forecast.plaintext import plaintext_secrets
 from stackwright.forecast.simulate import Forecast
@@ -50,13 +50,13 @@ async def costs(reader: Reader, result: Forecast, namespace: str, render: Render
         for release, answer in zip(changed, answers, strict=True):
             if isinstance(answer, TerminalError | TransientError):
                 what = f"release {'/'.join(release)}"
-                failed.append(Entry(FAIL, "helm", what, str(answer), subject=(RELEASE, *release)))
+                failed.append(Entry(FAIL, Failure.RENDERING, what, str(answer), subject=(RELEASE, *release)))
             elif isinstance(answer, BaseException):
                 raise answer
             else:
                 found[release] = answer
     known = {(each.namespace, each.name) for each in records}
-    data = {"lost": lost(result.steps, facts), "kept": kept(result.steps, facts)}
+    data = {Topic.LOST: lost(result.steps, facts), Topic.KEPT: kept(result.steps, facts)}
     effects = notes(data, found, missing(result.steps, known, facts))
     return [*failed, *effects, *await _warnings(result.world, namespace)]
 

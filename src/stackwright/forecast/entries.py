@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from stackwright.api.kinds import SECRET
@@ -37,7 +38,25 @@ CREATE, CHANGE, DELETE, CALL, WAIT, FAIL, NOTE = "create", "change", "delete", "
 SIGNS = {CREATE: "+", CHANGE: "~", DELETE: "-", CALL: "»", WAIT: "…", FAIL: "✗", NOTE: "!"}
 BUILT = ""
 RELEASE = "HelmRelease"  # the kind of the subject for a release, which is not an object
-CUT_OFF = "The controllers did not reach a stable state; the plan is incomplete from here"
+
+
+class Topic(StrEnum):
+    """What a note is about; the verb of its entry."""
+
+    LOST = "lost"
+    KEPT = "kept"
+    RESTART = "restart"
+    MISSING = "missing"
+    UNREACHABLE = "ask"
+    UNTESTED = "untested"
+    PLAINTEXT = "plaintext"
+
+
+class Failure(StrEnum):
+    """What would fail: a step of the operator, or the rendering of a chart for `plan`; the verb of the entry."""
+
+    STEP = "fail"
+    RENDERING = "helm"
 
 
 @dataclass(frozen=True)
@@ -50,9 +69,9 @@ class ChangedValue:
 
 @dataclass(frozen=True)
 class Entry:
-    """verb     apply, helm, sql, …
-    thing    type of the resource in an OpenStack: server, volume, …; empty for others
-    subject  kind, namespace and name of the object or release; empty if the entry has none
+    """verb           apply, helm, sql, …; a Topic of a note, a Failure of a failure
+    resource_type  of a resource in an OpenStack: server, volume, …; empty for others
+    subject        kind, namespace and name of the object or release; empty if the entry has none
     """
 
     does: str
@@ -61,12 +80,12 @@ class Entry:
     why: str = ""
     changes: tuple[ChangedValue, ...] = ()
     note: str = ""
-    thing: str = ""
+    resource_type: str = ""
     subject: tuple[str, str, str] = ("", "", "")
 
     def as_dict(self) -> dict[str, Any]:
         kind, namespace, name = self.subject
-        shown: dict[str, Any] = {"does": self.does, "verb": self.verb, "what": self.what}
+        shown: dict[str, Any] = {"does": self.does, "verb": str(self.verb), "what": self.what}
         shown |= {"kind": kind, "namespace": namespace, "name": name}
         shown |= {name: text for name, text in (("why", self.why), ("note", self.note)) if text}
         if self.changes:
@@ -74,6 +93,9 @@ class Entry:
                 {**each.change.as_dict(), **({"source": each.source} if each.source else {})} for each in self.changes
             ]
         return shown
+
+
+CUT_OFF = Entry(FAIL, Failure.STEP, "The controllers did not reach a stable state; the plan is incomplete from here")
 
 
 def entries(steps: Iterable[Step], background: Background) -> list[Entry]:
@@ -94,7 +116,7 @@ def entries(steps: Iterable[Step], background: Background) -> list[Entry]:
         elif step.wait:
             found.append(Entry(WAIT, "wait", f"{step.about} waits for {step.wait}"))
         elif step.error:
-            found.append(Entry(FAIL, "fail", f"{step.about}: {step.action}", step.error))
+            found.append(Entry(FAIL, Failure.STEP, f"{step.about}: {step.action}", step.error))
         elif isinstance(step.action, Finalizer) and (step.action.kind, key_of(step.action.obj)) in passing:
             continue  # added and removed with its object
         else:
@@ -112,7 +134,9 @@ def _entry(step: Step, background: Background) -> Entry:
         case CloudCall():
             does = {"create": CREATE, "update": CHANGE, "delete": DELETE}[action.do]
             what = f"{action.resource} in {action.cloud}"
-            return Entry(does, action.verb, what, action.why or f"for {step.about}", thing=action.resource_key[0])
+            return Entry(
+                does, action.verb, what, action.why or f"for {step.about}", resource_type=action.resource_key[0]
+            )
         case HelmUpgrade():
             return _upgrade(action, background)
         case HelmUninstall():
@@ -224,19 +248,19 @@ def _secret(step: Step, action: SecretWrite, background: Background) -> Entry:
 
 
 def notes(
-    data: Mapping[str, Iterable[str]], restarts: Mapping[Key, Iterable[Restart]], missing: Mapping[str, Sequence[str]]
+    data: Mapping[Topic, Iterable[str]], restarts: Mapping[Key, Iterable[Restart]], missing: Mapping[str, Sequence[str]]
 ) -> list[Entry]:
     """The cost of a plan, as entries that follow its steps; `data` is the lost and the kept data."""
-    found = [Entry(NOTE, fate, what) for fate, texts in data.items() for what in texts]
+    found = [Entry(NOTE, topic, what) for topic, texts in data.items() for what in texts]
     found += [
-        Entry(NOTE, "restart", each.workload, f"{each.pods}; {each.meanwhile}", subject=(each.kind, "", each.name))
+        Entry(NOTE, Topic.RESTART, each.workload, f"{each.pods}; {each.meanwhile}", subject=(each.kind, "", each.name))
         for release in restarts
         for each in restarts[release]
     ]
     for name, releases in missing.items():
         what = f"StorageClass {name}" if name else "a default StorageClass"
         subject = ("StorageClass", "", name) if name else ("", "", "")
-        found.append(Entry(NOTE, "missing", f"{what}, for claims of {', '.join(releases)}", subject=subject))
+        found.append(Entry(NOTE, Topic.MISSING, f"{what}, for claims of {', '.join(releases)}", subject=subject))
     return found
 
 
@@ -246,18 +270,18 @@ def unproven(values: Iterable[Untested]) -> list[Entry]:
         f"{path}: {str(value).lower() if isinstance(value, bool) else value}": problem
         for path, value, problem in values
     }
-    return [Entry(NOTE, "untested", what, problem) for what, problem in found.items()]
+    return [Entry(NOTE, Topic.UNTESTED, what, problem) for what, problem in found.items()]
 
 
 def exposed(paths: Iterable[str]) -> list[Entry]:
     """Fields of manifests that contain secrets as plain text."""
     remedy = "everybody who may read the object can read it; options of a service accept value_from.secret_key_ref"
-    return [Entry(NOTE, "plaintext", path, remedy) for path in dict.fromkeys(paths)]
+    return [Entry(NOTE, Topic.PLAINTEXT, path, remedy) for path in dict.fromkeys(paths)]
 
 
 def summary(found: Iterable[Entry]) -> str:
     """`Plan: 3 objects to create, …`, or an empty string without steps."""
-    count = Counter((entry.does, entry.verb == "helm") for entry in found if entry.does not in (WAIT, NOTE))
+    count = Counter((entry.does, entry.subject[0] == RELEASE) for entry in found if entry.does not in (WAIT, NOTE))
     words = [
         (count[CREATE, False], "to create", "to create"),
         (count[CHANGE, False], "to change", "to change"),

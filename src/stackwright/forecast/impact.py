@@ -31,6 +31,8 @@ MUST = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 _KINDS = tuple(kind.kind for kind in WORKLOADS)
+_CHARTS = tuple(chart for declared in SERVICES for chart in declared.charts)
+_UNFINISHED = {(chart.name, component): text for chart in _CHARTS for component, text in chart.replaced.items()}
 
 
 @dataclass(frozen=True)
@@ -220,7 +222,9 @@ def restarts(
     for name, (obj, template) in (_templates(after) or {}).items():
         if had is None or (name in had and had[name][1] != template):
             restart = _restart(obj)
-            found.append(replace(restart, meanwhile=_together(obj, pods) or restart.meanwhile))
+            noticed = _UNFINISHED.get((label(obj, "application"), label(obj, "component")))
+            meanwhile = "; ".join(filter(None, (restart.meanwhile, noticed)))
+            found.append(replace(restart, meanwhile=_together(obj, pods) or meanwhile))
     return tuple(found)
 
 

@@ -6,7 +6,7 @@ from stackwright.core.ports import Reader
 from stackwright.core.settings import Settings
 from stackwright.forecast.background import background
 from stackwright.forecast.costs import Render, costs
-from stackwright.forecast.entries import CUT_OFF, FAIL, NOTE, Entry, entries
+from stackwright.forecast.entries import CUT_OFF, NOTE, Entry, Topic, entries
 from stackwright.forecast.simulate import Cause, Outside, Request, simulate
 
 
@@ -26,8 +26,8 @@ async def forecast(
     found = entries(result.steps, await background(result, settings, request.namespace))
     for cloud, why in result.unreachable.items():
         assumed = "the plan assumes that all recorded resources exist"
-        found.insert(0, Entry(NOTE, "ask", f"{cloud} cannot be queried from here: {why}", assumed))
+        found.insert(0, Entry(NOTE, Topic.UNREACHABLE, f"{cloud} cannot be queried from here: {why}", assumed))
     if not result.settled:
-        found.append(Entry(FAIL, "fail", CUT_OFF))
+        found.append(CUT_OFF)
     found += await costs(reader, result, request.namespace, render)
     return found, result.stuck

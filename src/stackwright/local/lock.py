@@ -1,4 +1,4 @@
-"""A lock for one `up` or `down` at a time on a machine. The kernel releases it whenever its holder ends."""
+"""A lock that prevents concurrent runs of `up` and `down` on a machine. The kernel releases it with the process."""
 
 from __future__ import annotations
 

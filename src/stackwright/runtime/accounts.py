@@ -107,9 +107,9 @@ class AccountChecks:
     async def _missing(self, action: Account, changed: bool) -> str | None:
         admin = secret_data(await self._ports.cluster.get(SECRET, action.admin_secret))
         own = secret_data(await self._ports.cluster.get(SECRET, action.secret))
-        if not admin.get("password") or not (changed or own.get("password")):
+        if not admin.get("password") or not (changed or all(map(own.get, action.passwords))):
             return None
-        password = None if changed else own["password"]
-        if not all(map(is_text, (*admin.values(), password or ""))):  # the next change of the account reports it
-            return None
-        return await self._ports.provider(action).missing(action, admin, password)
+        passwords = None if changed else {name: own[name] for name in action.passwords}
+        if not all(map(is_text, (*admin.values(), *(passwords or {}).values()))):
+            return None  # the next change of the account reports it
+        return await self._ports.provider(action).missing(action, admin, passwords)

@@ -1,7 +1,8 @@
 """Ends the operator at SIGTERM, and when its own pod is being deleted.
 
 Usually the kubelet sends that signal. On a node whose kubelet does not run, Kubernetes evicts the pod and starts
-another one elsewhere, while the processes of the first pod continue.
+another one elsewhere, while the processes of the first pod continue. They renew the Lease, so that no other operator
+writes until they end.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from stackwright.core.objects import is_deleting
 from stackwright.core.plan import Key
 from stackwright.core.ports import Reader
 
-EVERY = 1.5  # seconds from the start of a read to that of the next one; another operator needs longer for its start
+EVERY = 5.0  # seconds from the start of a read to that of the next one; the Lease stops writes of another operator
 LONGEST = 60.0  # maximum timeout in seconds of a read: the first has EVERY, and each timeout doubles it
 GRACE = 3.0  # seconds for the process to end by itself
 log = structlog.get_logger()

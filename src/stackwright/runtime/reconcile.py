@@ -164,7 +164,7 @@ class Runtime:
     def _failed(self, item: Item, error: Failure) -> str:
         name, key = item
         delay = self.queue.retry(item, error.after)
-        log.info("not yet", controller=name, object="/".join(key), cause=str(error), again_in=round(delay, 1))
+        log.info("reconcile failed", controller=name, object="/".join(key), cause=str(error), again_in=round(delay, 1))
         return "waiting" if isinstance(error, TransientError) else "refused"
 
     async def _tell_unobserved(self, controller: Controller, item: Item, error: Failure | Conflict) -> None:

@@ -18,6 +18,9 @@ from stackwright.services.registry import SERVICES
 NAMESPACE_NAME = "kubernetes.io/metadata.name"  # a label that only the API server can set
 
 
+DNS = 53
+
+
 @dataclass(frozen=True)
 class Connection:
     """Connections from `sources` to pods of one component, on some TCP ports (empty: all)."""
@@ -61,6 +64,22 @@ def policies(context: Context, chart: str) -> dict[str, Any]:
             ports = [{"port": port, "protocol": "TCP"} for port in connection.ports]
             rules.append({"from": peers, **({"ports": ports} if ports else {})})
     return found
+
+
+def egress(chart: Chart) -> dict[str, Any]:
+    """Component → rules for the connections that pods of a confined chart open: those of the table, and to DNS.
+
+    DNS may be an address of the node, which no selector of pods matches.
+    """
+    if not chart.confined:
+        return {}
+    rules: list[dict[str, Any]] = [{"ports": [{"port": DNS, "protocol": name} for name in ("UDP", "TCP")]}]
+    for connection in CONNECTIONS:
+        if chart.name in connection.sources:
+            labels = {"application": connection.application, "component": connection.component}
+            ports = [{"port": port, "protocol": "TCP"} for port in connection.ports]
+            rules.append({"to": [{"podSelector": {"matchLabels": labels}}], **({"ports": ports} if ports else {})})
+    return {listener.component: rules for listener in chart.listens}
 
 
 def _peers(context: Context, sources: Iterable[Source]) -> list[dict[str, Any]]:

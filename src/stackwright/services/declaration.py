@@ -14,6 +14,7 @@ from typing import Any, Literal
 from stackwright.api.meta import Kind, Model
 from stackwright.api.services.kinds import ServiceResource
 from stackwright.core.conditions import Condition
+from stackwright.core.helm.sensitive import Sections
 from stackwright.core.plan import Object
 from stackwright.services.cloud import Cloud
 from stackwright.services.context import CONTROL_PLANE, Context, Settings, Values
@@ -60,9 +61,11 @@ class Chart:
     claims: tuple[str, ...] = ()  # components that have volumes, of the size `volume.size`
     receives: bool = False  # a starting server without the newest data first receives all data of another one
     own_name: bool = False  # several objects of the kind may exist, each with a release of its name
+    replaced: Mapping[str, str] = field(default_factory=dict)  # component → what its replaced pods do not finish
     options: tuple[str, ...] = ()  # files below `conf` that consist of options, one per line
     listens: tuple[Listener, ...] = ()  # of each component with a NetworkPolicy; none for clients only
     calls: tuple[str, ...] = ()  # names of the listeners to which its pods connect
+    confined: bool = False  # pods of its listening components connect to nothing else, except DNS
     host_calls: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)  # label of nodes → the same
 
     @property
@@ -113,11 +116,16 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Keys:
-    """A Fernet key repository that the operator rotates."""
+    """A Fernet key repository that the operator rotates.
+
+    every  seconds between rotations
+    owner  as of a Secret
+    """
 
     name: str
-    every: float  # seconds between rotations
+    every: float
     max_active: int = 3
+    owner: tuple[Kind, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -217,6 +225,8 @@ class Service:
     # Label of nodes → kernel modules that make the service faster there; it also runs without them.
     modules: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     conf_files: Mapping[str, str] = field(default_factory=dict)  # chart → conf.<file> that may use Secrets
+    # Settings → options of such a file of the first chart whose values users have in Secrets.
+    sensitive: Callable[[Any], Sections] = lambda settings: {}
     # Names of the services that it requires with these settings; the cloud adds them.
     requires: Callable[[Any], tuple[str, ...]] | None = None
     # Conditions from its pods' reports about their nodes; they do not affect Ready.
@@ -239,6 +249,7 @@ class Service:
     facts: str = ""
     missing_facts: Callable[[Context], str] = lambda context: ""
     presets: tuple[Preset, ...] = ()  # presets that include it
+    panels: str = ""  # Debian's package with its panels of Horizon, in the image of Horizon, if Horizon itself has none
     public: tuple[Public, ...] = ()  # the first is the host of its API or web page
     logging: bool = False  # whether features.logging contains its level
     cleanup: bool = False  # whether features.database.cleanup contains its schedule
@@ -250,6 +261,11 @@ class Service:
     @property
     def kind(self) -> Kind:
         return self.resource.KIND
+
+    def data_keys(self, context: Context) -> list[tuple[Secret | Keys, tuple[Kind, str]]]:
+        """Its Secrets with keys of data, each with its owner."""
+        made: tuple[Secret | Keys, ...] = (*self.secrets(context), *self.keys(context))
+        return [(each, each.owner) for each in made if each.owner]
 
     def application(self, name: str) -> str:
         """The label `application` of the pods of the first chart, by the name of the object."""

@@ -22,6 +22,7 @@ _FOLDERS = (
     "neutron",
     "nova",
     "heat",
+    "barbican",
     "horizon",
 )
 SERVICES: tuple[Service, ...] = tuple(import_module(f"stackwright.services.{each}").SERVICE for each in _FOLDERS)

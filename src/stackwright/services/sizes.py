@@ -10,9 +10,6 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from stackwright.api.services.kinds import Size
-
-VOTERS: dict[Size, int] = {"single": 1, "tiny": 3, "small": 3, "medium": 3}  # members of a cluster that votes
 WORKER_MEMORY = 224  # MiB; maximum for one worker of an OpenStack service
 LEAST_LIMIT = 1024  # MiB; the default of the charts
 

@@ -13,7 +13,7 @@ from stackwright.api.services.kinds import ServiceSpec
 from stackwright.core.helm.merge import MergeConflict, merge
 from stackwright.core.helm.sensitive import cut
 from stackwright.core.objects import mapping
-from stackwright.services.connections import policies
+from stackwright.services.connections import egress, policies
 from stackwright.services.context import Context
 from stackwright.services.declaration import Chart, Service
 from stackwright.services.images import image_values
@@ -57,7 +57,7 @@ def merged_values(declared: Service, context: Context, chart: Chart) -> dict[str
         # An empty database must be initialised again, and running processes still cache the lost content.
         layers.append({"pod": {"annotations": {"default": {LOSSES: str(context.losses)}}}})
     if context.settings.network_policies and (rules := policies(context, chart.name)):
-        layers.append({"network": {"policies": rules}})
+        layers.append({"network": {"policies": rules, **({"egress": opened} if (opened := egress(chart)) else {})}})
     values = merge(*layers, image_values(chart, context.settings, context.images, context.pull_secrets))
     for override in context.spec.overrides:
         if not (above := override.values.get(chart.name)):

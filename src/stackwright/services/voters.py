@@ -30,6 +30,11 @@ def voters_by(chart: str, values: Mapping[str, Any]) -> int:
     return DEFAULT if count is None else count
 
 
+def decrease_error(chart: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """The error if the merged values of a chart have fewer voting servers than before; otherwise empty."""
+    return voter_error(voters_by(chart, before), voters_by(chart, after))
+
+
 def release_errors(
     old: Iterable[Mapping[str, Any]], new: Iterable[Mapping[str, Any]]
 ) -> Iterator[tuple[int, Chart, str]]:
@@ -37,8 +42,7 @@ def release_errors(
     former = {(each["name"], each["chart"]): each.get("values") or {} for each in old}
     for index, each in enumerate(new):
         chart = str(each["chart"])
-        values = former.get((each["name"], chart), {})
-        if problem := voter_error(voters_by(chart, values), voters_by(chart, each.get("values") or {})):
+        if problem := decrease_error(chart, former.get((each["name"], chart), {}), each.get("values") or {}):
             yield index, VOTING[chart], problem
 
 
@@ -52,10 +56,10 @@ def override_errors(declared: Service, old: Object, new: Object) -> Iterator[tup
         return
     for chart in (each for each in declared.charts if each.voters):
         try:
-            counts = [voters_by(chart.name, merged_values(declared, context, chart)) for context in (before, after)]
+            merged = (merged_values(declared, context, chart) for context in (before, after))
+            problem = decrease_error(chart.name, *merged)
         except ValueError:
             continue  # another check reports overrides that cannot be merged
-        problem = voter_error(*counts)
         for spec in (after.spec, before.spec):
             if problem and (index := level(spec, chart)) is not None:
                 yield spec, index, chart, problem

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from stackwright.runtime.x509 import ssh_keypair
 from stackwright.smoke.ports import Clock, Failed, Host, Login, RealClock, Report, Waiting
-from stackwright.smoke.stage import GUEST_IMAGE, GUEST_USER, console_tail, is_busy, silent, unwell
+from stackwright.smoke.stage import GUEST_IMAGE, GUEST_USER, agents_down, console_tail, is_busy, silent
 from stackwright.smoke.tenant import Boot, Flavor, Rule, Server, Tenant
 
 NAME = "demo"
@@ -133,7 +133,7 @@ class Demo:
         try:
             Waiting(self.clock, self.report).until(what, missing, limit)
         except Failed as failed:
-            raise Failed(f"{failed}{unwell(self.admin)}") from None
+            raise Failed(f"{failed}{agents_down(self.admin)}") from None
 
 
 def _is_stopped(server: Server) -> bool:

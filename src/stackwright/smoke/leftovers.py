@@ -19,7 +19,7 @@ PREFIX = "smoke-"
 LIMIT = 240
 OLD = 2 * 3600
 FIRST = ("stack", "server")
-NOTE = re.compile(r"stackwright smoke: process (\d+) on (\S+) since (\d+)$")
+NOTE = re.compile(r"stackwright smoke: process (\d{1,9}) on (\S+) since (\d{1,12})$")
 
 
 def note() -> str:

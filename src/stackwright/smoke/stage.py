@@ -81,12 +81,12 @@ class Stage:
     def console_tail(self) -> str:
         return console_tail(self.user, self.made.server)
 
-    def unwell(self) -> str:
+    def agents_down(self) -> str:
         """For messages: agents and compute services that are down."""
-        return unwell(self.admin)
+        return agents_down(self.admin)
 
 
-def unwell(admin: Tenant) -> str:
+def agents_down(admin: Tenant) -> str:
     try:
         computes, agents = admin.computing.services(), admin.networking.agents()
     except CloudError as error:

@@ -80,6 +80,14 @@ class Stack:
 
 
 @dataclass(frozen=True)
+class Order:
+    """`secret` is the id of the ordered key, empty until it is generated."""
+
+    status: str
+    secret: str = ""
+
+
+@dataclass(frozen=True)
 class Project:
     """A project with one user of the same name. `note` is its description."""
 
@@ -177,6 +185,23 @@ class Orchestration(Protocol):
     def delete(self, id_: str) -> None: ...
 
 
+class KeyManager(Protocol):
+    def store(self, name: str, payload: str) -> str:
+        """Id of the secret."""
+
+    def payload(self, id_: str) -> str: ...
+
+    def order(self, name: str) -> str:
+        """Id of the order of a key, which a worker generates."""
+
+    def ordered(self, id_: str) -> Order: ...
+
+    def forget(self, order: str) -> None:
+        """Delete an order; its key stays."""
+
+    def delete(self, id_: str) -> None: ...
+
+
 @dataclass(frozen=True)
 class Tenant:
     """One user in one project."""
@@ -184,6 +209,7 @@ class Tenant:
     computing: Computing
     networking: Networking
     orchestration: Orchestration
+    key_manager: KeyManager
 
 
 class Projects(Protocol):

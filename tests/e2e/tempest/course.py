@@ -19,18 +19,19 @@ from tempest.stage import staged
 # extension is not accepted.
 REASONS = (r"Less than 2 compute nodes, skipping multinode tests\.",)
 MOST_SKIPPED = 0.02  # of all; one of 105 is skipped
-SMOKE = r"\[.*\bsmoke\b.*\]"
+SMOKE, ALL = r"\[.*\bsmoke\b.*\]", ""  # tags of tests
 
 
-def run(cloud: FullCloud, folder: Path, part: str = "", least: int = 1) -> None:
+def run(cloud: FullCloud, folder: Path, part: str = "", least: int = 1, tags: str = SMOKE) -> None:
     """part  tests of the smoke set that are otherwise excluded for their duration; without it, all other tests
 
     least  number of tests that must pass; on one node some are skipped, only for REASONS
+    tags   ALL: the part is of all tests, not of the smoke set
     """
     wanted = os.environ.get("TEMPEST", "")
     with staged(cloud, folder) as stage:
         before = stage.inventory()
-        report = stage.run(wanted or part + SMOKE, patterns(load(), slow_too=bool(wanted or part)))
+        report = stage.run(wanted or part + tags, patterns(load(), slow_too=bool(wanted or part)))
         print(report.text())
         keep(report.text())
         assert report.finished

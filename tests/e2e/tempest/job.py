@@ -17,6 +17,7 @@ USER = 42480
 # Tempest waits ten seconds before it deletes a subnet, two dozen times, so more tests than processors run in parallel.
 CONCURRENCY = 3
 LIMIT = 2400
+TRUSTED = "/etc/ssl/certs/ca-certificates.crt"  # for a client without an option: that of Heat's plug-in
 
 
 @dataclass(frozen=True)
@@ -103,5 +104,6 @@ def _container(order: Order) -> dict[str, Any]:
             {"name": "tmp", "mountPath": "/tmp"},
             {"name": "files", "mountPath": MOUNT, "readOnly": True},
             {"name": "ca", "mountPath": str(Path(conf.CA).parent), "readOnly": True},
+            {"name": "ca", "mountPath": TRUSTED, "subPath": "ca.crt", "readOnly": True},
         ],
     }

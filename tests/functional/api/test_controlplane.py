@@ -51,8 +51,9 @@ async def test_an_unsupported_field_is_rejected_by_name(
 async def test_disabled_sections_are_accepted_with_all_their_content(cluster: KubernetesCluster) -> None:
     swift = {"enabled": False, "template": {"swiftRing": {"ringReplicas": 1}}}
     assert (await applied(cluster, swift=swift))["spec"]["swift"] == swift
-    manila = {"template": {"manilaAPI": {"replicas": 1}}}
-    assert (await applied(cluster, manila=manila))["spec"]["manila"] == manila
+    manila, heat = {"template": {"manilaAPI": {"replicas": 1}}}, {"template": {"heatAPI": {"replicas": 1}}}
+    found = (await applied(cluster, manila=manila, heat=heat))["spec"]
+    assert (found["manila"], found["heat"]["template"]["heatAPI"]["replicas"]) == (manila, 1)
 
 
 async def test_an_empty_value_is_accepted(cluster: KubernetesCluster) -> None:

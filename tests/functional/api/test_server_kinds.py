@@ -14,7 +14,7 @@ from stackwright.api.infra.capi import InfraResource
 from stackwright.api.kinds import CRD
 from stackwright.api.meta import Kind
 from stackwright.api.rules import VALIDATIONS
-from stackwright.cloud.registry import SERVER_KINDS, kind_of
+from stackwright.cloud.registry import INFRA_KINDS, kind_of
 from stackwright.core.errors import TerminalError
 from support.infra_specs import ID, IDENTITY, MACHINE, OLDER, OTHER, RULE
 from tests.functional.api.server_cases import (
@@ -42,7 +42,7 @@ async def applied(cluster: KubernetesCluster, kind: Kind, namespace: str, spec: 
     return (await cluster.apply(kind, {"metadata": meta, "spec": spec}, "test"))["spec"]
 
 
-@pytest.mark.parametrize("resource", SERVER_KINDS, ids=lambda resource: resource.KIND.kind)
+@pytest.mark.parametrize("resource", INFRA_KINDS, ids=lambda resource: resource.KIND.kind)
 async def test_the_definition_is_accepted(cluster: KubernetesCluster, resource: type[InfraResource]) -> None:
     """The API server also checks the estimated cost of its rules."""
     await cluster.apply(CRD, crd(resource), "test")
@@ -165,7 +165,7 @@ def rules(schema: Any, path: str = "") -> Iterator[tuple[str, str]]:
 def test_each_rule_was_seen_to_refuse() -> None:
     """Each message occurs in a test for each name of a field; a machine and a bastion share those of a server."""
     seen = {(field.rsplit(".", 1)[-1], message) for *_, field, message in (*WRONG, *CHANGES)}
-    for resource in SERVER_KINDS:
+    for resource in INFRA_KINDS:
         schema = crd(resource)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
         for field, message in rules(schema):
             name = field.rsplit(".", 1)[-1]

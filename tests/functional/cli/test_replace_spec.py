@@ -9,7 +9,7 @@ import pytest
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.cli.manifests.load import MANAGER
 from stackwright.cloud.deployment import OpenStackDeployment
-from stackwright.core.errors import TerminalError
+from stackwright.core.errors import Conflict, TerminalError
 from stackwright.runtime.cluster.specs import replace_spec
 from stackwright.runtime.memory import MemoryCluster
 from support.faults import Crash, FaultyCluster
@@ -17,6 +17,7 @@ from support.faults import Crash, FaultyCluster
 KIND = OpenStackDeployment.KIND
 FIRST = {"openstack_version": "epoxy", "preset": "core", "size": "tiny"}
 MINE = {**FIRST, "size": "medium", "internal_domain_name": "mine.local"}
+NEW = {"local_volume_storage_class": "fast", "services": {"compute": {"nova": {"values": {"conf": None}}}}}
 THEIRS = {"size": "small", "features": {"services": ["block-storage"], "network_policies": {"enabled": True}}}
 
 
@@ -34,7 +35,7 @@ async def test_one_spec_or_the_other(cluster: KubernetesCluster, namespace: str,
     status = {"metadata": meta, "status": {"observedGeneration": 1}}
     await cluster.apply_status(KIND, status, "operator")
     before = await spec()
-    wanted = {"metadata": meta, "spec": {**FIRST, "local_volume_storage_class": "fast"}}
+    wanted = {"metadata": meta, "spec": {**FIRST, **NEW}}
     new = MemoryCluster().put(KIND, wanted)["spec"]  # with its defaults
     if write:
         with pytest.raises(Crash):
@@ -48,7 +49,7 @@ async def test_one_spec_or_the_other(cluster: KubernetesCluster, namespace: str,
     assert owners == [MANAGER]
     await cluster.apply(KIND, {"metadata": meta, "spec": FIRST}, MANAGER)
     gone = await spec()
-    assert new == {**gone, "local_volume_storage_class": "fast"}, "the next apply takes away what this one brought"
+    assert new == {**gone, **NEW}, "the next apply takes away what this one brought"
     assert gone != new
 
 
@@ -78,3 +79,15 @@ async def test_an_interrupted_replacement_loses_nothing_in_the_next_apply(
         await replace_spec(FaultyCluster(cluster, 2), KIND, wanted, MANAGER)
     found = await cluster.apply(KIND, {"metadata": meta, "spec": MINE}, MANAGER)
     assert found["spec"]["features"]["services"] == ["block-storage"]
+
+
+@pytest.mark.parametrize("other", [{"resourceVersion": "1"}, {"uid": "00000000-0000-4000-8000-000000000001"}])
+async def test_a_json_patch_of_another_version_or_object_is_a_conflict(
+    cluster: KubernetesCluster, namespace: str, other: dict[str, str]
+) -> None:
+    found = await cluster.apply(KIND, {"metadata": {"namespace": namespace, "name": "cloud"}, "spec": FIRST}, MANAGER)
+    patch = [{"op": "add", "path": f"/metadata/{name}", "value": value} for name, value in other.items()]
+    patch.append({"op": "add", "path": "/spec", "value": MINE})
+    with pytest.raises(Conflict):
+        await cluster.patch(KIND, (namespace, "cloud"), patch)
+    assert await cluster.get(KIND, (namespace, "cloud")) == found

@@ -21,7 +21,7 @@ from stackwright.adapters.system import SystemClock
 from stackwright.api.crd import crd
 from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
 from stackwright.api.kinds import NAMESPACE, SECRET
-from stackwright.cloud.registry import SERVER_KINDS
+from stackwright.cloud.registry import INFRA_KINDS
 from stackwright.controllers.catalog import controllers
 from stackwright.controllers.floatingippool.objects import claim_status, ip_address
 from stackwright.controllers.floatingippool.observe import Observed
@@ -137,10 +137,10 @@ async def test_the_whole_course_with_the_real_core_manager(tmp_path: Path) -> No
                 await asyncio.sleep(1)
             async with operator(cluster, clouds):
                 await until(capi.gone, "all is gone")
-            assert {thing.id for thing in clouds.all() if not thing.what.endswith("-rule")} == foreign
+            assert {thing.id for thing in clouds.all() if not thing.type.endswith("-rule")} == foreign
 
         try:
-            await capi.install(*(crd(resource) for resource in SERVER_KINDS))
+            await capi.install(*(crd(resource) for resource in INFRA_KINDS))
             with garbage_collector(kubeconfig, tmp_path), core_manager(kubeconfig, tmp_path, SPACE):
                 await course()
         finally:
@@ -153,7 +153,7 @@ async def test_claims_are_reported_in_the_terms_of_cluster_api(tmp_path: Path) -
         cluster = KubernetesCluster.from_file(str(kubeconfig))
         capi = ClusterApi(cluster, SPACE)
         try:
-            await capi.install(*(crd(resource) for resource in SERVER_KINDS))
+            await capi.install(*(crd(resource) for resource in INFRA_KINDS))
             await cluster.apply(
                 NAMESPACE, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}}, "test"
             )

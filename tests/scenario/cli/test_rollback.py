@@ -5,7 +5,7 @@ import json
 import pytest
 
 from stackwright.api.kinds import SECRET
-from stackwright.cli.revisions import choose, kept, spec_of
+from stackwright.cli.state.revisions import choose, kept, spec_of
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.objects import secret_data
 from stackwright.core.secrets.revisions import FIELD, KEPT

@@ -7,12 +7,12 @@ import pytest
 from stackwright.api.kinds import POD, SECRET
 from stackwright.api.services.contracts import DatabaseAccount, MessagingAccount
 from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.api.services.voters import VOTERS
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.objects import secret_data
 from stackwright.services.keystone.kind import Keystone
 from stackwright.services.keystone.values import SIZES as KEYSTONE
 from stackwright.services.mariadb.kind import MariaDB
-from stackwright.services.mariadb.values import SIZES as MARIADB
 from stackwright.services.memcached.kind import Memcached
 from stackwright.services.rabbitmq.kind import RabbitMQ
 from stackwright.services.registry import SERVICES
@@ -134,14 +134,14 @@ async def test_no_password_is_in_any_object_but_secrets():
     assert not [password for password in passwords if password in str(elsewhere)]
 
 
-@pytest.mark.parametrize("size", MARIADB)
+@pytest.mark.parametrize("size", VOTERS)
 async def test_a_cloud_of_each_size_becomes_ready_with_the_pods_of_that_size(size):
     world = World()
     world.cloud(size=size)
     await world.settle()
     assert world.ready()
     pods = [pod["metadata"]["name"] for pod in world.cluster.all(POD)]
-    assert sum(name.startswith("mariadb-server") for name in pods) == MARIADB[size].servers
+    assert sum(name.startswith("mariadb-server") for name in pods) == VOTERS[size]
     assert sum(name.startswith("keystone-api") for name in pods) == KEYSTONE[size].pods
 
 

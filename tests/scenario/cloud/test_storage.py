@@ -162,6 +162,23 @@ async def test_a_removed_store_in_ceph_keeps_its_client_until_the_release_is_upd
     assert set(asked(world, NAMESPACE)) == {"cinder"}
 
 
+async def test_a_ceph_with_data_of_a_service_is_removed_after_the_service_has_left_it():
+    world = await ready_world(features=OWN)
+    world.contents.things = {"rbd": ["guest"]}
+    world.cloud(features=IN_FILES)
+    await world.run(300)
+    assert find(service(world, Glance, "glance"), "Backends")["reason"] == "BlockedWouldOrphan"
+    assert service(world, Ceph, "ceph") and service(world, Cinder, "cinder") is None
+    assert world.condition("Removal") == (
+        "False", "InUse", "Ceph is no longer requested, but kept until its clients are removed: openstack/glance",
+    )  # fmt: skip
+    world.contents.things = {}
+    await world.run(400)
+    assert service(world, Glance, "glance")["status"]["backends"] == ["images"]
+    assert service(world, Ceph, "ceph") is None
+    assert world.ready(), world.condition()
+
+
 async def test_a_store_is_removed_with_its_images_if_the_cloud_permits_it():
     world = await ready_world(features=IN_FILES)
     world.contents.things = {"images": ["guest"]}

@@ -500,6 +500,24 @@ async def test_a_disabled_bastion_is_deleted_with_all_its_resources() -> None:
     assert world.there() == GUARDED
 
 
+@pytest.mark.parametrize("replaced", [False, True])
+@pytest.mark.parametrize("own", [False, True])
+async def test_the_policy_orphan_keeps_no_bastion_of_a_cluster_that_stays(replaced: bool, own: bool) -> None:
+    """The policy is about the deletion of the cluster; a server that is left would keep the security group in use."""
+    policy = {"credentialsLostPolicy": "Orphan"}
+    part, rest = (PART | policy, {}) if own else (PART, policy)
+    world = await made(bastion={**BASTION, "spec": part}, **rest)
+    before = world.one("server").id
+    world.clouds.put("flavor", "large")
+    part = {**part, "flavor": "large"}
+    world.make(bastion={**BASTION, "enabled": replaced, "spec": part}, **rest)
+    await world.ready()
+    assert world.there() == (GUARDED if replaced else NETWORK)
+    assert before not in {each.id for each in world.clouds.all("server")}
+    if replaced:
+        assert world.get(SERVERS, "c-bastion")["spec"]["credentialsLostPolicy"] == "Orphan"  # type: ignore[index]
+
+
 async def test_an_address_of_the_users_for_the_bastion_is_kept_through_all_of_it() -> None:
     world = Clusters()
     given = world.foreigner("floating-ip", "", floating_ip_address="198.51.100.7")

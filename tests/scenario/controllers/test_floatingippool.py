@@ -351,11 +351,11 @@ async def test_a_search_that_misses_the_address_does_not_make_its_server_unready
 
     async def short(cloud: CloudRef, question: Query) -> tuple[CloudResource, ...]:
         asked.append(question)
-        return () if question.what == "floating-ip" else await found(cloud, question)
+        return () if question.type == "floating-ip" else await found(cloud, question)
 
     world.clouds.find = short  # type: ignore[method-assign]
     await world.run(90)
-    assert [question for question in asked if question.what == "floating-ip"]
+    assert [question for question in asked if question.type == "floating-ip"]
     assert world.told("FloatingAddressFromPoolReady", SERVERS, "web")[0] == "Done"
     assert world.status(SERVERS, "web")["ready"]
 

@@ -16,11 +16,12 @@ from stackwright.adapters.openstack.tenant.rest_types import REST
 from stackwright.adapters.openstack.transport import project_connection
 from stackwright.adapters.openstack.transport.send import CloudState, request
 from stackwright.api.infra.cluster.cluster import OpenStackCluster
-from stackwright.cli.confirm import foreseen_losses, losses
+from stackwright.cli.confirm import foreseen_losses
 from stackwright.cli.manifests.load import Manifest
 from stackwright.controllers.infra.clusterapi import CLAIM
 from stackwright.core.openstack.errors import ListTooLong, Reason, TransientCloudError
 from stackwright.core.openstack.resources import CREATED, CloudResource
+from stackwright.forecast.losses import losses
 from stackwright.forecast.plan import forecast
 from stackwright.forecast.simulate import Outside, Request
 from tests.scenario.capi_world import BASTION, IN_CLOUD, MANAGED, Clusters, asking

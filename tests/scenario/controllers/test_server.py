@@ -125,8 +125,8 @@ async def test_deletion_needs_neither_the_spec_nor_its_references() -> None:
     world = await made(**VOLUMES)
     await world.stop()
     for thing in world.clouds.all():
-        if thing.what in ("image", "flavor", "network", "security-group"):
-            world.clouds.remove(thing.what, thing.id)
+        if thing.type in ("image", "flavor", "network", "security-group"):
+            world.clouds.remove(thing.type, thing.id)
     world.delete(KIND, "web")
     await world.settle()
     assert world.there() == []

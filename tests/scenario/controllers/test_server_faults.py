@@ -207,8 +207,8 @@ async def test_a_deletion_needs_the_record_or_marks_and_nothing_of_the_spec(mark
     world = await whole()
     await world.stop()
     for thing in world.clouds.all():
-        if thing.what in ("image", "flavor", "network", "security-group"):
-            world.clouds.remove(thing.what, thing.id)
+        if thing.type in ("image", "flavor", "network", "security-group"):
+            world.clouds.remove(thing.type, thing.id)
         elif not marks:
             world.clouds.edit(thing, mark="")
     obj = world.get()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from stackwright.cli.change.plan import _text
-from stackwright.cli.confirm import losses
 from stackwright.cli.ui.steps import lines
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.forecast.entries import Entry
+from stackwright.forecast.losses import losses
 from stackwright.forecast.plan import forecast
 from stackwright.forecast.simulate import Request
 from tests.scenario.forecast.test_losses import whole

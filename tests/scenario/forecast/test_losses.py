@@ -8,7 +8,7 @@ import pytest
 
 from stackwright.api.kinds import NODE, PVC
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.cli.confirm import foreseen_losses, losses
+from stackwright.cli.confirm import foreseen_losses
 from stackwright.cli.manifests.load import MANAGER, Manifest
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.infra.clusterapi import CLAIM
@@ -20,6 +20,7 @@ from stackwright.core.plan import HelmUpgrade
 from stackwright.forecast import simulate
 from stackwright.forecast.entries import CUT_OFF, Entry
 from stackwright.forecast.impact import INSTANCE
+from stackwright.forecast.losses import losses
 from stackwright.forecast.plan import forecast
 from stackwright.runtime.memory import MemoryCluster, MemoryContents
 from stackwright.services.glance.kind import Glance
@@ -59,7 +60,7 @@ async def test_a_forecast_that_is_cut_off_may_have_lost_anything(monkeypatch: py
     changed = manifests(public_domain_name="other.example")
     assert await foreseen_losses(cluster, changed) == []
     monkeypatch.setattr(simulate, "ROUNDS", 1)
-    assert await foreseen_losses(cluster, changed) == [f"unknown, because {CUT_OFF}"]
+    assert await foreseen_losses(cluster, changed) == [f"unknown, because {CUT_OFF.what}"]
     assert not cluster.writes
 
 

@@ -15,7 +15,6 @@ import yaml
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.kinds import NODE, POD, PV, PVC, SECRET, STATEFULSET, STORAGE_CLASS
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.cli.confirm import losses
 from stackwright.cli.ui.steps import lines
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.cloud.registry import kind_of
@@ -25,6 +24,7 @@ from stackwright.core.openstack.resources import CloudResource, ProjectView
 from stackwright.core.plan import HelmUpgrade
 from stackwright.core.settings import Settings
 from stackwright.forecast.entries import FAIL, NOTE, Entry, summary
+from stackwright.forecast.losses import losses
 from stackwright.forecast.plan import forecast
 from stackwright.forecast.simulate import Outside, Request, simulate
 from stackwright.runtime.memory import FrozenClock, MemoryCluster, MemoryHelm

@@ -30,7 +30,7 @@ def bare(obj: Object) -> Object:
 
 
 def things(world: Clusters) -> set[tuple[str, str]]:
-    return {(t.what, t.id) for t in world.clouds.all() if t.what in OF_MACHINE}
+    return {(t.type, t.id) for t in world.clouds.all() if t.type in OF_MACHINE}
 
 
 async def unknown(**spec: Any) -> Clusters:
@@ -43,8 +43,8 @@ async def unknown(**spec: Any) -> Clusters:
     await old.stop()
     world: Clusters = restored(old, (CLUSTERS, MACHINES), bare)
     for key, thing in world.clouds.things.items():
-        if thing.what in OF_MACHINE and thing.name.startswith("m"):
-            facts = {**thing.facts, "flavor": "small"} if thing.what == "server" else thing.facts
+        if thing.type in OF_MACHINE and thing.name.startswith("m"):
+            facts = {**thing.facts, "flavor": "small"} if thing.type == "server" else thing.facts
             world.clouds.things[key] = replace(thing, mark="", facts=facts)
     return world
 

@@ -56,7 +56,7 @@ async def removed(**spec: Any) -> tuple[Servers, Object]:
 
 
 def marked(world: World) -> set[tuple[str, str]]:
-    return {(thing.what, thing.id) for thing in world.clouds.all() if thing.mark}
+    return {(thing.type, thing.id) for thing in world.clouds.all() if thing.mark}
 
 
 def changes(world: World, before: int) -> list[str]:

@@ -23,10 +23,10 @@ def set_back(world: World) -> list[str]:
 
 async def put_right(world: Any, thing: CloudResource, facts: dict[str, Any], told: bool = True, by: str = "") -> None:
     """Edit a resource; one request for the id `by` must revert it, and keep additions."""
-    before, calls = world.clouds.things[thing.what, thing.id], len(world.clouds.calls)
+    before, calls = world.clouds.things[thing.type, thing.id], len(world.clouds.calls)
     world.clouds.edit(thing, **facts)
     await world.run(600)
-    after = world.clouds.things[thing.what, thing.id]
+    after = world.clouds.things[thing.type, thing.id]
     assert after.name == before.name
     for field in facts:
         if field == "tags":
@@ -36,7 +36,7 @@ async def put_right(world: Any, thing: CloudResource, facts: dict[str, Any], tol
     assert [(call.do, call.id) for call in world.clouds.calls[calls:]] == [("update", by or thing.id)]
     if told:
         (message,) = set_back(world)
-        assert f"{thing.what} " in f"{message} " and ", ".join(sorted(facts)) in message
+        assert f"{thing.type} " in f"{message} " and ", ".join(sorted(facts)) in message
 
 
 # Servers.

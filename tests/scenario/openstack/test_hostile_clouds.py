@@ -77,7 +77,7 @@ def _made(change: Callable[[FaultyClouds, CloudResource], CloudResource | None])
             if (call.resource_key[0], id_) in clouds.things:
                 thing = change(clouds, clouds.things.pop((call.resource_key[0], id_)))
                 if thing:
-                    clouds.things[thing.what, id_] = thing
+                    clouds.things[thing.type, id_] = thing
             return id_
 
         clouds._create = made  # type: ignore[method-assign]
@@ -99,7 +99,7 @@ def _same_id(clouds: FaultyClouds) -> None:
 
 
 def _with(what: str, **facts: Any) -> Callable[[FaultyClouds], None]:
-    return _made(lambda _, t: replace(t, facts={**t.facts, **facts}) if t.what == what else t)
+    return _made(lambda _, t: replace(t, facts={**t.facts, **facts}) if t.type == what else t)
 
 
 ODD: dict[str, Callable[[FaultyClouds], None]] = {
@@ -109,10 +109,10 @@ ODD: dict[str, Callable[[FaultyClouds], None]] = {
     "attaches each address elsewhere": _with("floating-ip", port_id="somebody's"),
     "has one id for all": _same_id,
     "makes nothing": _made(lambda _, t: None),
-    "makes no rule": _made(lambda _, t: None if t.what == "security-group-rule" else t),
-    "makes no server": _made(lambda _, t: None if t.what == "server" else t),
+    "makes no rule": _made(lambda _, t: None if t.type == "security-group-rule" else t),
+    "makes no server": _made(lambda _, t: None if t.type == "server" else t),
     "makes what is deleted": _made(lambda _, t: replace(t, state="DELETED")),
-    "makes servers that are deleted": _made(lambda _, t: replace(t, state="DELETED") if t.what == "server" else t),
+    "makes servers that are deleted": _made(lambda _, t: replace(t, state="DELETED") if t.type == "server" else t),
     "makes no marks": _made(lambda _, t: replace(t, mark="")),
 }
 

@@ -78,13 +78,13 @@ def restored(old: Clusters, kinds: Iterable[Kind] = KINDS, edit: Callable[[Objec
 async def test_a_backup_that_is_restored_into_another_cluster_adopts_everything_and_deletes_it_all() -> None:
     old = await whole()
     await old.stop()
-    things = {(t.what, t.id) for t in old.clouds.all()}
+    things = {(t.type, t.id) for t in old.clouds.all()}
     ids = {name: (old.get(MACHINES, name) or {})["spec"]["providerID"] for name in ("cp", "m")}
     addresses = [each["spec"]["address"] for each in old.cluster.all(ADDRESS)]
     world = restored(old)
     before = len(world.clouds.calls)
     await world.run(200)
-    assert {(t.what, t.id) for t in world.clouds.all()} == things
+    assert {(t.type, t.id) for t in world.clouds.all()} == things
     # Rules that Neutron adds to each group have no mark; a request for an existing rule creates none.
     calls = [call for call in world.clouds.calls[before:] if call.resource_key[0] != "security-group-rule"]
     assert [str(call) for call in calls if call.do != "update"] == []
@@ -106,7 +106,7 @@ async def test_the_kinds_of_a_backup_may_be_restored_one_after_the_other_in_any_
     """In between, the operator observes only some of the kinds."""
     old = await whole()
     await old.stop()
-    things = {(t.what, t.id) for t in old.clouds.all()}
+    things = {(t.type, t.id) for t in old.clouds.all()}
     backup = restored(old)
     kept = {kind: backup.cluster.all(kind) for kind in KINDS}
     world, before = restored(old, ()), len(old.clouds.calls)
@@ -120,7 +120,7 @@ async def test_the_kinds_of_a_backup_may_be_restored_one_after_the_other_in_any_
     await world.run(200)
     calls = [call for call in world.clouds.calls[before:] if call.resource_key[0] != "security-group-rule"]
     assert [str(call) for call in calls if call.do != "update"] == []
-    assert {(t.what, t.id) for t in world.clouds.all()} == things
+    assert {(t.type, t.id) for t in world.clouds.all()} == things
     for kind, name in ((CLUSTERS, "c"), (MACHINES, "cp"), (MACHINES, "m")):
         assert world.told(kind=kind, name=name) == ("Ready", "")
 
@@ -263,9 +263,9 @@ async def test_objects_of_one_name_in_two_clusters_with_one_project_share_nothin
     old = await small()
     await old.stop()
     world = restored(old, ())
-    before = {(t.what, t.id) for t in old.clouds.all()}
+    before = {(t.type, t.id) for t in old.clouds.all()}
     await make_another(world)
-    assert {(t.what, t.id) for t in world.clouds.all()} == before
+    assert {(t.type, t.id) for t in world.clouds.all()} == before
 
 
 @pytest.mark.parametrize("forged", ["copied", "named"])
@@ -299,11 +299,11 @@ async def test_a_machine_with_another_server_in_its_server_object_keeps_its_prov
 async def test_a_later_cluster_of_the_same_name_adopts_nothing_of_a_moved_one() -> None:
     old = await small()
     await old.stop()
-    moved = {(t.what, t.id) for t in old.clouds.all()}  # these belong to another Kubernetes cluster now
+    moved = {(t.type, t.id) for t in old.clouds.all()}  # these belong to another Kubernetes cluster now
     world = old.again()
     world.cluster._objects = {at: obj for at, obj in world.cluster._objects.items() if at[0] not in KINDS}
     await make_another(world)
-    assert {(t.what, t.id) for t in world.clouds.all()} == moved
+    assert {(t.type, t.id) for t in world.clouds.all()} == moved
 
 
 async def of_earlier(monkeypatch: pytest.MonkeyPatch) -> Clusters:
@@ -321,18 +321,18 @@ async def of_earlier(monkeypatch: pytest.MonkeyPatch) -> Clusters:
     upgraded = old.again()
     await upgraded.run(400)
     await upgraded.stop()
-    assert {(t.what, t.id) for t in upgraded.clouds.all()} == {(t.what, t.id) for t in old.clouds.all()}
+    assert {(t.type, t.id) for t in upgraded.clouds.all()} == {(t.type, t.id) for t in old.clouds.all()}
     return upgraded
 
 
 async def test_a_cluster_of_an_earlier_version_is_adopted_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     world = await of_earlier(monkeypatch)
-    things = {(t.what, t.id) for t in world.clouds.all()}
+    things = {(t.type, t.id) for t in world.clouds.all()}
     for kind in (POOLS, CLUSTERS, MACHINES, SERVERS):
         for obj in world.cluster.all(kind):
             world.cluster.put(kind, {name: value for name, value in obj.items() if name != "status"})
     await world.run(300)
-    assert {(t.what, t.id) for t in world.clouds.all()} == things
+    assert {(t.type, t.id) for t in world.clouds.all()} == things
     for kind, name in ((CLUSTERS, "c"), (MACHINES, "cp"), (MACHINES, "m")):
         assert world.told(kind=kind, name=name)[0] == "Ready"
 
@@ -346,6 +346,6 @@ async def test_a_machine_of_an_earlier_version_that_is_moved_gets_no_other_serve
     await world.run(300)
     names = [t.name for t in world.clouds.all("server")]
     assert (names.count("cp"), names.count("m")) == (1, 1)
-    assert {(t.what, t.id) for t in old.clouds.all()} <= {(t.what, t.id) for t in world.clouds.all()}
+    assert {(t.type, t.id) for t in old.clouds.all()} <= {(t.type, t.id) for t in world.clouds.all()}
     for name in ("cp", "m"):
         assert world.told(kind=MACHINES, name=name)[0] == "BlockedInstanceNotFound"

@@ -179,6 +179,25 @@ async def test_a_policy_can_leave_the_resources_in_the_former_project(kind: Kind
     assert any(reason == "LeftBehind" for _, reason, _, _ in world.cluster.events)
 
 
+@pytest.mark.parametrize(("kind", "name", "start"), EACH[:2], ids=["server", "cluster"])
+async def test_credentials_that_are_corrected_at_once_leave_nothing_behind(kind: Kind, name: str, start: Any) -> None:
+    """One look at a Secret with the wrong credentials, or one wrong response of Keystone, ends nothing."""
+    world = await start()
+    ours = {key for key, thing in world.clouds.things.items() if thing.mark}
+    obj = there_is(world, kind, name) or {}
+    world.cluster.put(kind, {**obj, "spec": {**obj["spec"], "credentialsLostPolicy": "Detach"}})
+    await world.run(60)
+    there = lead_away(world)
+    delete(world, kind, name)
+    await world.run(3)
+    assert told(world, kind, name)[0] == "BlockedOtherProject"
+    lead_back(world, there, "project")
+    await world.run(300)
+    assert there_is(world, kind, name) is None
+    assert not ours & world.clouds.things.keys()
+    assert not any(reason == "LeftBehind" for _, reason, _, _ in world.cluster.events)
+
+
 async def test_the_project_may_change_before_the_first_creation() -> None:
     world = await made()
     server = there_is(world, SERVERS, "web") or {}

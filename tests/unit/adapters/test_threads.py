@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from stackwright.adapters import threads
-from stackwright.adapters.threads import THREADS, Workers, in_thread, in_thread_of, left
+from stackwright.adapters.threads import THREADS, Workers, in_thread, in_thread_of, seconds_left
 from stackwright.core.errors import TransientError
 from support.waiting import PATIENCE
 
@@ -112,14 +112,14 @@ async def test_an_error_of_a_call_is_that_of_the_caller() -> None:
 
 
 async def test_a_call_has_a_deadline() -> None:
-    assert 0 < await Workers().call("a", 50.0, left) <= 50.0
+    assert 0 < await Workers().call("a", 50.0, seconds_left) <= 50.0
 
 
 async def test_the_wait_for_a_thread_is_part_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, workers, gate = [0.0], Workers(1), threading.Event()
     monkeypatch.setattr(threads, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     first = asyncio.create_task(workers.call("a", PATIENCE, lambda: gate.wait(PATIENCE)))
-    second = asyncio.create_task(workers.call("b", PATIENCE, left))
+    second = asyncio.create_task(workers.call("b", PATIENCE, seconds_left))
     await asyncio.sleep(0)
     clock[0] += 1.0
     gate.set()

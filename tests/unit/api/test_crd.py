@@ -9,7 +9,7 @@ import yaml
 
 from stackwright.api.crd import KEEP, MARK
 from stackwright.api.crd import crd as generated
-from stackwright.cloud.registry import CLOUD_KINDS, CONTRACT_KINDS, RESOURCES, SERVER_KINDS
+from stackwright.cloud.registry import CLOUD_KINDS, CONTRACT_KINDS, INFRA_KINDS, RESOURCES
 from stackwright.controllers.catalog import controllers
 from stackwright.core.settings import Settings
 
@@ -66,14 +66,14 @@ def test_the_schema_is_structural(resource):
             assert "additionalProperties" in node or node.get(KEEP) is True, path
 
 
-@pytest.mark.parametrize("resource", (*SERVER_KINDS, *CONTRACT_KINDS), ids=lambda r: r.KIND.kind)
+@pytest.mark.parametrize("resource", (*INFRA_KINDS, *CONTRACT_KINDS), ids=lambda r: r.KIND.kind)
 def test_every_list_of_a_tenant_has_a_bound(resource):
     """A spec is processed again and again, and its names become queries to an OpenStack."""
     for path, node in nodes(schema_of(resource)["properties"]["spec"]):
         assert node.get("type") != "array" or "maxItems" in node, f"{resource.KIND.kind}{path}"
 
 
-@pytest.mark.parametrize("resource", SERVER_KINDS, ids=lambda r: r.KIND.kind)
+@pytest.mark.parametrize("resource", INFRA_KINDS, ids=lambda r: r.KIND.kind)
 def test_every_text_and_map_of_a_tenant_has_a_bound(resource):
     for path, node in nodes(schema_of(resource)["properties"]["spec"]):
         bounded = {"maxLength", "enum", "format"} & node.keys()
@@ -204,7 +204,7 @@ def test_names_of_kinds_are_unique():
 def test_cluster_api_finds_by_a_label_which_versions_it_may_read():
     labels = {resource.KIND.kind: dict(crd(resource)["metadata"].get("labels") or {}) for resource in RESOURCES}
     moved = {kind for kind, told in labels.items() if told.pop("clusterctl.cluster.x-k8s.io", None) == ""}
-    assert moved == {resource.KIND.kind for resource in SERVER_KINDS}, "`clusterctl move` takes these along"
+    assert moved == {resource.KIND.kind for resource in INFRA_KINDS}, "`clusterctl move` takes these along"
     contract = {"cluster.x-k8s.io/v1beta2": "v1beta1_v1beta2"}
     kinds = ("OpenStackCluster", "OpenStackClusterTemplate", "OpenStackMachine", "OpenStackMachineTemplate")
     assert {kind: told for kind, told in labels.items() if told} == dict.fromkeys(kinds, contract)

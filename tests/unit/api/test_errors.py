@@ -53,8 +53,8 @@ def test_all_errors_are_reported_together():
         (
             {"services": {"nova": {}}},
             "spec.services: unknown service nova; did you mean compute? allowed: block-storage, ceph, compute, "
-            "coordination, dashboard, database, identity, image, ingress, memcached, messaging, networking, "
-            "object-storage, orchestration, placement",
+            "coordination, dashboard, database, identity, image, ingress, key-manager, memcached, messaging, "
+            "networking, object-storage, orchestration, placement",
         ),
         (
             {"features": {"services": ["identity", "nova"]}},

@@ -181,7 +181,7 @@ RABBIT = """
 MEMCACHED = "{replicas, cacheSize, maxConn, tls, containerImage, nodeSelector, topologyRef, resources, override}"
 TLS = "{ca.duration, ca.renewBefore, ca.customIssuer, cert.duration, cert.renewBefore}"
 APPLICATION_CREDENTIAL = "{enabled, expirationDays, gracePeriodDays, roles, unrestricted, accessRules}"
-OTHERS = "{cinder, ironic, manila, octavia, designate, swift, barbican, watcher, telemetry, redis, dns, ovn}"
+OTHERS = "{cinder, ironic, manila, octavia, designate, swift, watcher, telemetry, redis, dns, ovn}"
 
 
 def below(prefix: str, lines: str) -> str:
@@ -204,12 +204,16 @@ CONTROL_PLANE = "\n".join(
         "heat.cnfAPIOverride.{route, tls.secretName}\nironic.inspectorOverride\ncinder.{uniquePodNames, serviceName}",
         "telemetry.{aodhApiOverride, cloudKittyApiOverride, prometheusOverride, alertmanagerOverride}",
         "openstackclient.template.{nodeSelector, containerImage}",
-        "{keystone, glance, placement, neutron, nova, heat, horizon, galera, rabbitmq, memcached}.enabled",
-        "{keystone, placement, neutron, nova, heat, horizon}.apiOverride.{route, tls.secretName}",
+        "{keystone, glance, placement, neutron, nova, heat, barbican, horizon, galera, rabbitmq, memcached}.enabled",
+        "{keystone, placement, neutron, nova, heat, barbican, horizon}.apiOverride.{route, tls.secretName}",
         f"{{keystone, glance, placement, neutron, nova, heat}}.applicationCredential.{APPLICATION_CREDENTIAL}",
+        f"barbican.applicationCredential.{APPLICATION_CREDENTIAL}",
         "glance.{uniquePodNames, serviceName, apiOverrides.default.route}",
         "nova.cellOverride.cell1.noVNCProxy.route",
-        *(below(f"{name}.template", SHARED) for name in ("keystone", "glance", "placement", "neutron", "nova", "heat")),
+        *(
+            below(f"{name}.template", SHARED)
+            for name in ("keystone", "glance", "placement", "neutron", "nova", "heat", "barbican")
+        ),
         below("keystone.template", KEYSTONE_MORE),
         below("glance.template", GLANCE_MORE),
         "placement.template.replicas",
@@ -217,6 +221,10 @@ CONTROL_PLANE = "\n".join(
         below("nova.template", NOVA_MORE),
         f"heat.template.{{heatAPI, heatCfnAPI, heatEngine}}.{PROGRAM}",
         f"heat.template.{{heatAPI, heatCfnAPI, heatEngine}}.{PROGRAM_MORE}",
+        f"barbican.template.{{barbicanAPI, barbicanWorker, barbicanKeystoneListener}}.{PROGRAM}",
+        f"barbican.template.{{barbicanAPI, barbicanWorker, barbicanKeystoneListener}}.{PROGRAM_MORE}",
+        "barbican.template.{simpleCryptoBackendSecret, enabledSecretStores, globalDefaultSecretStore}",
+        "barbican.template.pkcs11.{loginSecret, clientDataSecret, clientDataPath}",
         "horizon.template.{replicas, secret, memcachedInstance, customServiceConfig, defaultConfigOverwrite, override}",
         "horizon.template.{containerImage, nodeSelector, topologyRef, resources, tls, networkAttachments, extraMounts}",
         "horizon.template.{preserveJobs, customServiceConfigSecrets}",

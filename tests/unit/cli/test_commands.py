@@ -311,8 +311,13 @@ def examined(monkeypatch: pytest.MonkeyPatch, cluster: MemoryCluster) -> Examine
 def test_doctor_of_another_cluster_names_pods_and_objects_in_trouble(examined: ExaminedCluster, tmp_path: Path) -> None:
     words = ("doctor", "--kubeconfig", str(tmp_path / "kubeconfig"))
     assert called(*words).exit_code == 0
-    waiting = {"name": "api", "state": {"waiting": {"reason": "ImagePullBackOff"}}}
-    pod = {"metadata": {"namespace": "openstack", "name": "p"}, "spec": {}, "status": {"containerStatuses": [waiting]}}
+    waiting = {"name": "api", "image": "example.org/api:1", "state": {"waiting": {"reason": "ImagePullBackOff"}}}
+    spec = {"containers": [{"name": "api", "image": "example.org/api:1"}], "nodeName": "node1"}
+    pod = {
+        "metadata": {"namespace": "openstack", "name": "p"},
+        "spec": spec,
+        "status": {"containerStatuses": [waiting]},
+    }
     examined.put(POD, pod)
     called("apply", "-f", "-", stdin=MANIFEST)
     cloud = examined.peek(OpenStackDeployment.KIND, ("openstack", "cloud"))
@@ -320,7 +325,8 @@ def test_doctor_of_another_cluster_names_pods_and_objects_in_trouble(examined: E
     examined.put(OpenStackDeployment.KIND, {**(cloud or {}), "status": {"conditions": [ready]}})
     result = called(*words)
     assert result.exit_code == 1
-    assert "openstack/p: api: ImagePullBackOff" in result.stdout
+    assert "openstack/p: container api: ImagePullFailed: node node1 cannot pull" in result.stdout
+    assert "example.org/api:1" in result.stdout
     assert "OpenStackDeployment openstack/cloud: no such flavor" in result.stdout
     assert "machine" not in result.stdout
 

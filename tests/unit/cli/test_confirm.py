@@ -10,12 +10,13 @@ from typer.testing import CliRunner
 
 from stackwright.api.kinds import SECRET
 from stackwright.cli.app import app
-from stackwright.cli.cluster.failures import CliError
-from stackwright.cli.confirm import confirm, foreseen_losses, losses
+from stackwright.cli.confirm import confirm, foreseen_losses
+from stackwright.cli.failures import CliError
 from stackwright.cli.manifests.load import Manifest
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.errors import Conflict, TerminalError, TransientError
-from stackwright.forecast.entries import CHANGE, DELETE, NOTE, Entry
+from stackwright.forecast.entries import CHANGE, DELETE, FAIL, NOTE, RELEASE, Entry, Failure, Topic
+from stackwright.forecast.losses import incomplete, losses
 from stackwright.runtime.memory import MemoryCluster
 
 KEY = ("openstack", "cloud")
@@ -26,12 +27,15 @@ def deleted(kind: str, name: str) -> Entry:
     return Entry(DELETE, "delete", f"{kind} openstack/{name}", subject=(kind, "openstack", name))
 
 
-LOST = [Entry(DELETE, "helm", "release openstack/nova"), deleted("Nova", "nova")]
+LOST = [
+    Entry(DELETE, "helm", "release openstack/nova", subject=(RELEASE, "openstack", "nova")),
+    deleted("Nova", "nova"),
+]
 REPLACED = [
     deleted("Job", "db-sync"),
     deleted("HelmBundle", "openstack-nova"),
     deleted("MessagingAccount", "nova"),
-    Entry(CHANGE, "helm", "release openstack/glance"),
+    Entry(CHANGE, "helm", "release openstack/glance", subject=(RELEASE, "openstack", "glance")),
 ]
 
 
@@ -41,18 +45,24 @@ def called(*words: str, stdin: str = "") -> Any:
 
 def test_losses_are_releases_services_and_data() -> None:
     assert losses([*LOST, *REPLACED]) == ["release openstack/nova", "Nova openstack/nova"]
-    assert not losses([deleted("DatabaseAccount", "nova"), Entry(NOTE, "kept", "database nova")])
-    assert losses([Entry(NOTE, "lost", "database nova")]) == ["database nova"]
+    assert not losses([deleted("DatabaseAccount", "nova"), Entry(NOTE, Topic.KEPT, "database nova")])
+    assert losses([Entry(NOTE, Topic.LOST, "database nova")]) == ["database nova"]
 
 
 @pytest.mark.parametrize(
-    ("thing", "is_lost"),
+    ("resource_type", "is_lost"),
     [("server", True), ("volume", True), ("floating-ip", True), ("port", False), ("router", False)],
 )
-def test_resources_with_data_or_an_address_are_losses(thing: str, is_lost: bool) -> None:
-    what = f"{thing} a in cloud mine of Secret demo/clouds"
-    assert losses([Entry(DELETE, "openstack", what, thing=thing)]) == [what] * is_lost
-    assert not losses([Entry(CHANGE, "openstack", what, thing=thing)])
+def test_resources_with_data_or_an_address_are_losses(resource_type: str, is_lost: bool) -> None:
+    what = f"{resource_type} a in cloud mine of Secret demo/clouds"
+    assert losses([Entry(DELETE, "openstack", what, resource_type=resource_type)]) == [what] * is_lost
+    assert not losses([Entry(CHANGE, "openstack", what, resource_type=resource_type)])
+
+
+def test_a_chart_that_cannot_be_rendered_hides_no_loss() -> None:
+    """Only its restarts are unknown; a step that would fail hides what comes after it."""
+    step, chart = Entry(FAIL, Failure.STEP, "Nova", "why"), Entry(FAIL, Failure.RENDERING, "release a/b", "why")
+    assert incomplete([step, chart]) == ["unknown, because Nova: why"]
 
 
 def test_without_a_terminal_a_loss_is_refused() -> None:

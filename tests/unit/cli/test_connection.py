@@ -12,7 +12,7 @@ import typer
 from stackwright.cli import common
 from stackwright.cli.cluster import connection
 from stackwright.cli.cluster.connection import connected, kubeconfig
-from stackwright.cli.cluster.failures import CliError, run
+from stackwright.cli.failures import CliError, run
 from stackwright.core.errors import Unreachable
 
 CONFIG = """\
@@ -173,7 +173,7 @@ def test_help_and_status_import_only_needed_modules() -> None:
     """These imports would slow down every command."""
     heavy = "{'kopf', 'openstack', 'pymysql', 'cryptography', 'prometheus_client'}"
     code = (
-        "import sys, stackwright.cli.app as app, stackwright.cli.cluster.connection, stackwright.cli.output\n"
+        "import sys, stackwright.cli.app as app, stackwright.cli.cluster.connection, stackwright.cli.ui.output\n"
         "assert 'pydantic' not in sys.modules and 'yaml' not in sys.modules\n"
         "import stackwright.cli.show.status, stackwright.cli.ui.resource_tree\n"
         "import stackwright.adapters.kubernetes.client\n"

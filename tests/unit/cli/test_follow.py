@@ -12,7 +12,7 @@ from stackwright.api.kinds import SECRET
 from stackwright.api.meta import Kind, Resource
 from stackwright.cli import object_names
 from stackwright.cli.change.apply import _wait as apply_wait
-from stackwright.cli.cluster.failures import CliError
+from stackwright.cli.failures import CliError
 from stackwright.cli.follow import Goal, Patience, follow
 from stackwright.cli.manifests.load import Manifest
 from stackwright.cloud.controlplane import OpenStackControlPlane

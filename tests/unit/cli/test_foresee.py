@@ -10,7 +10,7 @@ import pytest
 
 from stackwright.api.kinds import CONFIGMAP, SECRET
 from stackwright.cli import foresee
-from stackwright.cli.cluster.failures import explained
+from stackwright.cli.failures import failure_message
 from stackwright.cli.manifests.load import Manifest, load
 from stackwright.core.errors import NotServed
 from stackwright.core.objects import secret_data
@@ -32,13 +32,13 @@ async def test_credentials_may_be_in_the_same_file(tmp_path: Path, monkeypatch: 
     file, cluster, asked = tmp_path / "m.yaml", MemoryCluster(), []
     file.write_text(FILE)
     cluster.put(SECRET, {"metadata": {"name": "other", "namespace": "demo"}, "data": {"clouds.yaml": "b2xk"}})
-    outside = foresee.outside
+    outside = foresee.external_systems
 
     def spied(reader: Any, namespace: str) -> Any:
         asked.append(reader)
         return outside(reader, namespace)
 
-    monkeypatch.setattr(foresee, "outside", spied)
+    monkeypatch.setattr(foresee, "external_systems", spied)
     await foresee.foresee(cluster, load(file, "demo"), "demo")
     (reader,) = asked
     told = [secret_data(await reader.get(SECRET, ("demo", name))) for name in ("clouds", "other")]
@@ -70,7 +70,7 @@ async def test_equal_notes_of_two_namespaces_are_both_shown(monkeypatch: pytest.
     ],
 )
 def test_what_is_missing_is_named(group: str, hint: str) -> None:
-    assert f"\n{hint}" in explained(NotServed("get x: the API does not serve it: 404", group))
+    assert f"\n{hint}" in failure_message(NotServed("get x: the API does not serve it: 404", group))
 
 
 @pytest.mark.parametrize(

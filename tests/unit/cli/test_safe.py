@@ -15,8 +15,8 @@ from stackwright import cli
 from stackwright.cli import common
 from stackwright.cli.app import app
 from stackwright.cli.change.plan import _text
-from stackwright.cli.output import Data, dumped
 from stackwright.cli.show.status import Answer, _changed_lines
+from stackwright.cli.ui.output import Data, dumped
 from stackwright.cli.ui.progress import _live
 from stackwright.cli.ui.steps import lines
 from stackwright.cli.ui.tree import BUSY, Node

@@ -24,8 +24,8 @@ EXAMPLES = ROOT / "examples"
 FILES = sorted(EXAMPLES.glob("*.yaml"))
 NAMES = [
     "catalog-entry", "cloud", "cluster", "control-plane", "floating-ip", "glance-standalone", "identity",
-    "keystone-only", "memcached-only", "orchestration", "overrides", "ovn", "production", "server-volumes",
-    "server", "storage",
+    "key-manager", "keystone-only", "memcached-only", "orchestration", "overrides", "ovn", "production",
+    "server-volumes", "server", "storage",
 ]  # fmt: skip
 CONTRACTS = {contract.kind.kind: contract for contract in (DATABASE, MESSAGING, IDENTITY)}
 

@@ -8,7 +8,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from tempest import conf, exclusions, job
+from tempest import conf, exclusions, job, stacks
 from tempest.facts import Facts
 from tempest.inventory import differences
 from tempest.report import parse
@@ -57,8 +57,9 @@ def test_the_configuration_contains_the_facts_of_the_cloud() -> None:
         "cinder": "false",
         "swift": "false",
         "heat": "false",
+        "barbican": "false",
     }
-    assert "heat_plugin" not in found
+    assert not {"heat_plugin", "key_manager"} & {*found}
 
 
 def test_the_configuration_contains_storage_if_present() -> None:
@@ -76,6 +77,13 @@ def test_the_configuration_contains_stacks_if_present() -> None:
     assert found["heat_plugin"]["auth_url"] == "https://keystone.cloud.example/v3"
     assert found["heat_plugin"]["ca_file"] == conf.CA
     assert not [name for name in found["heat_plugin"] if "password" in name]
+
+
+def test_the_configuration_contains_secrets_if_present() -> None:
+    found = read(replace(FACTS, services=FACTS.services | {"key-manager"}))
+    assert found["service_available"]["barbican"] == "true"
+    assert found["enforce_scope"]["barbican"] == "true"
+    assert found["image_signature_verification"]["enforced"] == "false"
 
 
 @pytest.mark.parametrize(("computes", "moves"), [(1, "false"), (2, "true")])
@@ -121,6 +129,26 @@ def test_an_exclusion_without_a_reason_is_refused() -> None:
 def test_the_docs_show_the_exclusions() -> None:
     page = (ROOT / "docs/reference/tempest.md").read_text()
     assert exclusions.table(exclusions.load()) in page, "copy tests/e2e/tempest/exclusions.txt to the table of the page"
+
+
+def test_the_docs_show_the_tests_of_stacks_that_are_left_out() -> None:
+    page = (ROOT / "docs/reference/tempest.md").read_text()
+    assert stacks.table() in page, "copy LEFT_OUT of tests/e2e/tempest/stacks.py to the table of the page"
+    for name in stacks.LEFT_OUT:
+        assert not re.match(stacks.SELECTED, f"{stacks.PLUGIN}.{name}.Some.test[id-1]"), name
+    for name in ("api.test_heat_api.stacks_create_stack.test_request", "functional.test_hooks.HooksTest.test_a"):
+        assert re.match(stacks.SELECTED, f"{stacks.PLUGIN}.{name}[id-1]")
+
+
+def test_one_process_runs_the_tests_of_heats_api() -> None:
+    """stestr runs tests in one process whose names have the same match."""
+    (line,) = [line for line in (job.POD / "run.sh").read_text().splitlines() if "group_regex" in line]
+    written = line.split("group_regex=")[2].split("/'")[0].replace("\\\\", "\\")
+    group = re.compile(written)
+    api = [f"{stacks.PLUGIN}.api.test_heat_api.{name}.test_request[id-1]" for name in ("stacks_create", "stacks_show")]
+    assert len({group.match(name)[0] for name in api}) == 1  # type: ignore[index]
+    others = [f"{stacks.PLUGIN}.functional.test_hooks.{name}[id-1]" for name in ("A.x", "B.x")]
+    assert len({group.match(name)[0] for name in others}) == 2  # type: ignore[index]
 
 
 def test_slow_tests_run_in_a_complete_run() -> None:

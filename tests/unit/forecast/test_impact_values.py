@@ -65,6 +65,18 @@ def test_which_service_is_available_while_pods_restart(kind: str, spec: dict[str
     assert restarts([workload(kind, 1, **spec)], [workload(kind, 2, **spec)]) == (expected,)
 
 
+def test_the_work_that_pods_of_a_service_do_not_finish_is_told() -> None:
+    labels = {"application": "heat", "component": "engine"}
+    engine = [workload("Deployment", content, replicas=3) for content in (1, 2)]
+    for each in engine:
+        each["metadata"]["labels"] = labels
+    (found,) = restarts(engine[:1], engine[1:])
+    assert found.meanwhile.startswith(f"{SURGE}; a resource in work for more than 2 minutes stays IN_PROGRESS")
+    assert not found.away, "its API serves requests"
+    labels["component"] = "api"
+    assert restarts(engine[:1], engine[1:])[0].meanwhile == SURGE
+
+
 def test_only_pods_whose_template_differs_restart() -> None:
     before = [workload("Deployment"), workload("Job", name="j"), workload("Deployment", name="goes")]
     after = [workload("Deployment", replicas=5), workload("Job", 2, name="j"), workload("Deployment", name="comes")]

@@ -31,7 +31,7 @@ class Machine:
         self.left: dict[str, list[str]] = {}
         monkeypatch.setattr(teardown, "leftovers", lambda cluster: self.left)
         self.parts.cgroups.kill.return_value = set()
-        self.parts.mounts.ours.return_value = []
+        self.parts.mounts.cluster_mounts.return_value = []
         self.parts.services.names.return_value = []
 
     def calls(self, name: str) -> list[Any]:
@@ -101,7 +101,7 @@ def test_the_removal_of_a_node_deletes_nothing_of_another(machine: Machine, clus
     machine.parts.services.names.return_value = [
         f"{node.name}-{part}" for node in (one, ten) for part in ("kubelet", "kube-proxy", "containerd")
     ]
-    machine.parts.mounts.ours.return_value = [node.home / "x" for node in (one, ten)] + [
+    machine.parts.mounts.cluster_mounts.return_value = [node.home / "x" for node in (one, ten)] + [
         node.run / "y" for node in (one, ten)
     ]
     for node in (one, ten):

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from stackwright.api.services.kinds import ServiceSpec
-from stackwright.services.connections import CONNECTIONS, policies
+from stackwright.services.connections import CONNECTIONS, egress, policies
 from stackwright.services.context import COMPUTE, GATEWAY, OPENVSWITCH, Context, NodeRef
 from stackwright.services.registry import SERVICES
 from support.paths import GOLDEN
@@ -144,3 +144,34 @@ def test_without_nodes_a_policy_permits_no_address():
 
 def test_charts_that_the_table_does_not_name_have_no_policy():
     assert policies(context(), "openvswitch") == {}
+
+
+def test_a_confined_chart_opens_the_connections_that_others_accept_from_it_and_asks_dns():
+    (heat,) = [chart for declared in SERVICES for chart in declared.charts if chart.name == "heat"]
+    found = egress(heat)
+    assert found.keys() == {"api", "cfn", "engine"}
+    dns, *rules = found["engine"]
+    assert dns == {"ports": [{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}]}
+    opened = {
+        (peer["podSelector"]["matchLabels"]["application"], port["port"])
+        for rule in rules
+        for peer in rule["to"]
+        for port in rule["ports"]
+    }
+    accepted = {
+        (chart, port["port"])
+        for chart in OURS
+        for accepting in policies(context(), chart).values()
+        for rule in accepting
+        if {"podSelector": {"matchLabels": {"application": "heat"}}} in rule["from"]
+        for port in rule["ports"]
+    }
+    assert opened == accepted
+    assert {"mariadb", "rabbitmq", "memcached", "keystone", "nova", "neutron", "glance"} <= {name for name, _ in opened}
+
+
+def test_each_rule_of_a_confined_chart_names_pods_and_ports_but_for_dns():
+    """A rule without them would permit everything."""
+    for chart in (chart for declared in SERVICES for chart in declared.charts):
+        for _, *rules in egress(chart).values():
+            assert all(rule["to"] and rule["ports"] for rule in rules)

@@ -89,6 +89,11 @@ def ineffective(values: Mapping[str, Any], defaults: Mapping[str, Any], path: st
             yield f"{path}.{name}"
 
 
+def test_what_replaced_pods_do_not_finish_is_told_of_components_that_exist() -> None:
+    for chart in (chart for declared in SERVICES for chart in declared.charts):
+        assert chart.replaced.keys() <= {listener.component for listener in chart.listens}
+
+
 def test_each_call_is_to_a_listener_of_that_name() -> None:
     charts = [chart for declared in SERVICES for chart in declared.charts]
     names = {listener.name for chart in charts for listener in chart.listens if listener.name}

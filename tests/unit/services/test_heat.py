@@ -20,6 +20,7 @@ from stackwright.services.declaration import Contract
 from stackwright.services.heat import values as heat_values
 from stackwright.services.mariadb.kind import MariaDB
 from stackwright.services.registry import PRESETS
+from stackwright.services.values import merged_values
 from tests.unit.controllers.builders import NAMESPACE
 from tests.unit.controllers.service.stage import Stage
 
@@ -134,3 +135,10 @@ async def test_the_key_lives_as_long_as_the_database() -> None:
     await stage.do()
     again = stage.cluster.peek(SECRET, KEY)
     assert again and secret_data(again)["key"] == secret_data(made)["key"]
+
+
+def test_its_pods_are_confined_if_the_cloud_has_network_policies() -> None:
+    for enabled in (True, False):
+        made = merged_values(heat.SERVICE, context(network_policies=enabled), heat.SERVICE.charts[0])["network"]
+        assert set(made.get("egress", ())) == ({"api", "cfn", "engine"} if enabled else set())
+        assert set(made.get("policies", ())) == set(made.get("egress", ()))

@@ -10,7 +10,7 @@ from typing import Any
 from stackwright.core.openstack.agents import Agent
 from stackwright.smoke.ports import Failed, Login
 from stackwright.smoke.stage import Stage
-from stackwright.smoke.tenant import Boot, Flavor, Leftover, Port, Project, Rule, Server, Stack, Tenant
+from stackwright.smoke.tenant import Boot, Flavor, Leftover, Order, Port, Project, Rule, Server, Stack, Tenant
 
 READY = "stackwright-guest: ready after 3.1 s; key from metadata"
 LEASE = "stackwright-guest: eth0 has 192.168.213.5/24, router 192.168.213.1, mtu 1450, by DHCP"
@@ -46,11 +46,16 @@ class World:
     """The output of a stack."""
     stacks_stay: bool = False
     """Stacks are not deleted when they should be."""
+    secrets: dict[str, str] = field(default_factory=dict)
+    orders: dict[str, Order] = field(default_factory=dict)
+    order_status: str = "ACTIVE"
+    forgetful: bool = False
+    """Secrets that are read are others than those that were stored."""
     during: Callable[[str], None] = lambda what: None
     """Called with the name of each call: a test may raise there."""
 
     def tenant(self) -> Tenant:
-        return Tenant(Computing(self), Networking(self), Orchestration(self))
+        return Tenant(Computing(self), Networking(self), Orchestration(self), KeyManager(self))
 
 
 class Clock:
@@ -187,6 +192,40 @@ class Orchestration:
 
     def delete(self, id_: str) -> None:
         self.world.stacks[id_] = replace(self.world.stacks[id_], status="DELETE_IN_PROGRESS")
+
+
+@dataclass
+class KeyManager:
+    """A key is generated after the first look at its order."""
+
+    world: World
+
+    def store(self, name: str, payload: str) -> str:
+        self.world.during("secret")
+        self.world.secrets[name] = payload
+        return name
+
+    def payload(self, id_: str) -> str:
+        return "another" if self.world.forgetful else self.world.secrets[id_]
+
+    def order(self, name: str) -> str:
+        self.world.orders[f"order-{name}"] = Order("PENDING")
+        return f"order-{name}"
+
+    def ordered(self, id_: str) -> Order:
+        found = self.world.orders[id_]
+        if found.status == "PENDING" and self.world.order_status == "ACTIVE":
+            self.world.secrets["key"] = "generated"
+            self.world.orders[id_] = Order("ACTIVE", "key")
+        elif self.world.order_status != "ACTIVE":
+            self.world.orders[id_] = Order(self.world.order_status)
+        return found
+
+    def forget(self, order: str) -> None:
+        del self.world.orders[order]
+
+    def delete(self, id_: str) -> None:
+        del self.world.secrets[id_]
 
 
 @dataclass

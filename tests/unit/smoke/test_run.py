@@ -30,7 +30,7 @@ def outcomes(world: World, folder: Path) -> dict[str, Result]:
 def test_all_is_well_and_nothing_remains(tmp_path: Path) -> None:
     world = World()
     results = outcomes(world, tmp_path)
-    assert [*results] == [*(name for name in names() if name != "stack"), "cleanup"]
+    assert [*results] == [*(name for name in names() if name not in ("stack", "secret")), "cleanup"]
     assert {result.outcome for result in results.values()} == {PASSED}, results
     assert results["dhcp"].message == "192.168.213.5"
     assert results["resize"].message == "97 → 195 MiB of memory"
@@ -134,6 +134,16 @@ def test_which_projects_are_swept() -> None:
     assert not leftovers.is_abandoned(here, False, "elsewhere", now)
     assert leftovers.is_abandoned(here, True, "elsewhere", now + 3 * 3600)
     assert not leftovers.is_abandoned(Project("p", "smoke-signals", "a user's"), False, "x", now + 1e6)
+
+
+@pytest.mark.parametrize("digits", [10, 20, 400, 5000])
+def test_numbers_that_no_run_has_noted_are_no_note(digits: int) -> None:
+    """Whoever may create projects writes their descriptions."""
+    many, host = "9" * digits, socket.gethostname()
+    for process, since in ((many, "1"), ("1", f"{many}999")):
+        project = Project("p", "smoke-1", f"stackwright smoke: process {process} on {host} since {since}")
+        assert leftovers._is_alive(project) is False
+        assert not leftovers.is_abandoned(project, False, host, time.time())
 
 
 def test_selected_checks_include_their_requirements() -> None:

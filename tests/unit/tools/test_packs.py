@@ -16,7 +16,7 @@ from support.paths import ROOT
 E2E = ROOT / "tests/e2e"
 NEEDS = {
     "storage": {"storage_cloud", "storage", "infra", "member", "raw", "booted", "writer", "writer_vm", "undisturbed"},
-    "full": {"full_cloud", "vms", "pair"},
+    "full": {"full_cloud", "heat_cloud", "vms", "pair"},
     "bare": {"bare_cluster"},
     "oldest": {"oldest_cloud"},
     "ovn": {"ovn_cloud"},

@@ -1,4 +1,6 @@
-"""The output of a child process, with a limit: charts, and the objects of a cluster, decide what Helm writes."""
+"""Reads the output of a child process up to a limit, because charts and objects of the cluster determine the size of
+the output of Helm.
+"""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from stackwright.api.meta import Kind
 from stackwright.core.digest import digest
 from stackwright.core.errors import Conflict, NotServed, TerminalError, TransientError
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Fence, Labels, unfenced
+from stackwright.core.ports import Fence, Labels, Patch, unfenced
 from stackwright.core.prune import without_empties
 
 log = structlog.get_logger(__name__)
@@ -141,10 +141,10 @@ class KubernetesCluster:
             del body["status"]
         return await self._apply(Call("apply status of", kind, _name(obj)), body, manager, "/status")
 
-    async def patch(self, kind: Kind, key: Key, patch: Object) -> Object:
+    async def patch(self, kind: Kind, key: Key, patch: Patch) -> Object:
         call = Call("patch", kind, "/".join(key))
         params = {"fieldManager": MANAGER, "fieldValidation": "Strict"}
-        headers = {"Content-Type": PatchType.MERGE.value}
+        headers = {"Content-Type": (PatchType.JSON if isinstance(patch, list) else PatchType.MERGE).value}
         request = BasicRequest("PATCH", object_path(call, *key), params=params, data=patch, headers=headers)
         return plain(await self._send(call, request))
 

@@ -23,7 +23,7 @@ from stackwright.adapters.threads import LibraryFailed, Workers
 from stackwright.core.digest import digest
 from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.openstack.clouds import CALL_SECONDS
-from stackwright.core.plan import CatalogEntry
+from stackwright.core.plan import TRUSTEE_PASSWORD, CatalogEntry
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -43,13 +43,13 @@ class KeystoneIdentity:
         self._connections: dict[str, Connection] = {}
         self._lock = threading.Lock()
 
-    async def account(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None:
+    async def account(self, action: CatalogEntry, admin: Mapping[str, str], own: Mapping[str, str]) -> None:
         require_credentials(admin, action.admin_secret)
-        await self._asked(action, admin, lambda: self._entry(action, admin, password))
+        await self._asked(action, admin, lambda: self._entry(action, admin, own))
 
-    async def missing(self, action: CatalogEntry, admin: Mapping[str, str], password: str | None) -> str:
+    async def missing(self, action: CatalogEntry, admin: Mapping[str, str], own: Mapping[str, str] | None) -> str:
         require_credentials(admin, action.admin_secret)
-        return await self._asked(action, admin, lambda: self._check(action, admin, password))
+        return await self._asked(action, admin, lambda: self._check(action, admin, own))
 
     async def _asked(self, action: CatalogEntry, admin: Mapping[str, str], what: Callable[[], T]) -> T:
         """Call `what` in a thread. All its requests, and the wait for a thread, have CALL_SECONDS together."""
@@ -60,16 +60,16 @@ class KeystoneIdentity:
                 f"Keystone at {admin['auth_url']} takes longer than {CALL_SECONDS:.0f} s to answer"
             ) from None
 
-    def _check(self, action: CatalogEntry, admin: Mapping[str, str], password: str | None) -> str:
+    def _check(self, action: CatalogEntry, admin: Mapping[str, str], own: Mapping[str, str] | None) -> str:
         with self._administrator(action, admin) as identity:
-            return _missing(identity, action.spec, admin["auth_url"], password)
+            return _missing(identity, action.spec, admin["auth_url"], own)
 
-    def _entry(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None:
+    def _entry(self, action: CatalogEntry, admin: Mapping[str, str], own: Mapping[str, str]) -> None:
         with self._administrator(action, admin) as identity:
             if action.absent:
                 _remove(identity, action.spec)
             else:
-                _ensure_user(identity, action.spec, admin["auth_url"], password)
+                _ensure_user(identity, action.spec, admin["auth_url"], own)
                 _ensure_catalog(identity, action.spec)
 
     @contextmanager
@@ -95,12 +95,12 @@ def _credentials(admin: Mapping[str, str]) -> str:
     return digest(sorted(admin.items()))
 
 
-def _ensure_user(identity: Any, spec: Mapping[str, Any], auth_url: str, password: str) -> None:
-    """Create or update the project, the user with this password, and exactly these roles in the project."""
+def _ensure_user(identity: Any, spec: Mapping[str, Any], auth_url: str, own: Mapping[str, str]) -> None:
+    """Create or update the project, the user with its password, and exactly these roles in the project."""
     project = next(identity.projects(name=PROJECT, domain_id=DOMAIN_ID), None)
     if project is None:
         project = identity.create_project(name=PROJECT, domain_id=DOMAIN_ID, description="Services of the cloud")
-    account = _Account(identity, auth_url, password)
+    account = _Account(identity, auth_url, own["password"])
     user = account(spec["username"], DOMAIN_ID, default_project_id=project.id)
     known = {role.name: role for role in identity.roles()}
     wanted = [known.get(role) or identity.create_role(name=role) for role in spec["roles"]]
@@ -110,7 +110,7 @@ def _ensure_user(identity: Any, spec: Mapping[str, Any], auth_url: str, password
     for each in list(identity.role_assignments(user_id=user.id, scope_project_id=project.id)):
         if each.role["id"] not in ids and "OS-INHERIT:inherited_to" not in each.scope:
             identity.unassign_project_role_from_user(project.id, user.id, each.role["id"])
-    trustees.ensure(identity, spec, account)
+    trustees.ensure(identity, spec, _Account(identity, auth_url, own.get(TRUSTEE_PASSWORD, "")))
 
 
 @dataclass(frozen=True, repr=False)
@@ -178,12 +178,12 @@ def _ensure_catalog(identity: Any, spec: Mapping[str, Any]) -> None:
         identity.delete_endpoint(each)
 
 
-def _missing(identity: Any, spec: Mapping[str, Any], auth_url: str, password: str | None) -> str:
+def _missing(identity: Any, spec: Mapping[str, Any], auth_url: str, own: Mapping[str, str] | None) -> str:
     name = spec["username"]
     user = next(identity.users(name=name, domain_id=DOMAIN_ID), None)
-    if user is None or not (password is None or _password_works(auth_url, user.id, password)):
+    if user is None or not (own is None or _password_works(auth_url, user.id, own["password"])):
         return f"user {name}"
-    if password is None:
+    if own is None:
         return "" if _service(identity, spec) else f"service {spec['serviceName']}"
     project = next(identity.projects(name=PROJECT, domain_id=DOMAIN_ID), None)
     if project is None:
@@ -200,7 +200,7 @@ def _missing(identity: Any, spec: Mapping[str, Any], auth_url: str, password: st
     gone = [face for face, url in _urls(spec).items() if [each.url for each in current.get(face, ())] != [url]]
     if gone:
         return f"endpoint {', '.join(gone)} of service {spec['serviceName']}"
-    return trustees.missing(identity, spec, lambda user: _password_works(auth_url, user, password))
+    return trustees.missing(identity, spec, lambda user: _password_works(auth_url, user, own[TRUSTEE_PASSWORD]))
 
 
 def _region(spec: Mapping[str, Any]) -> str:
@@ -226,7 +226,7 @@ def _remove(identity: Any, spec: Mapping[str, Any]) -> None:
     service = _service(identity, spec)
     if service is not None:
         identity.delete_service(service)
-    for user in identity.users(name=spec["username"], domain_id=DOMAIN_ID):
+    for user in trustees.listed(lambda: identity.users(name=spec["username"], domain_id=DOMAIN_ID)):
         identity.delete_user(user)
     trustees.remove(identity, spec)
 

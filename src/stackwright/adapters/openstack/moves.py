@@ -10,7 +10,7 @@ from typing import Any
 from stackwright.adapters.openstack.transport.client import PAGE, message_of, sdk_errors
 from stackwright.adapters.openstack.transport.deadline import check_time
 from stackwright.core.errors import TransientError
-from stackwright.core.openstack.agents import some
+from stackwright.core.openstack.agents import truncated
 
 UNHOSTED = 5000  # routers without an agent that one call schedules; they are in memory
 
@@ -105,7 +105,7 @@ def _each(what: str, things: Iterable[Any], move: Callable[[Any], None]) -> None
             refused[f"{what} {thing.name or thing.id}"] = message_of(error)
     if refused:
         (_, cause), *_ = refused.items()
-        raise TransientError(f"Neutron refuses to move {', '.join(some(list(refused)))}: {cause}")
+        raise TransientError(f"Neutron refuses to move {', '.join(truncated(list(refused)))}: {cause}")
 
 
 def _send(method: Callable[..., Any], path: str, **body: Any) -> None:

@@ -6,13 +6,13 @@ kept, too. Only the administrator is deleted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from stackwright.core.errors import TerminalError
 
 Account = Callable[[str, str], Any]
-"""(name, id of the domain) → the user with the password of the service."""
+"""(name, id of the domain) → the user with its own password."""
 ADMIN = "admin"
 DESCRIPTION = "Users that a service of the cloud creates"
 
@@ -43,7 +43,7 @@ def ensure(identity: Any, spec: Mapping[str, Any], account: Account) -> None:
 
 
 def missing(identity: Any, spec: Mapping[str, Any], works: Callable[[str], bool]) -> str:
-    """What is missing, as text. `works`: id of a user → whether it can log in with the password of the service."""
+    """What is missing, as text. `works`: id of a user → whether it can log in with its password."""
     roles, wanted = spec.get("additionalRoles") or (), spec.get("trustee")
     known = {role.name: str(role.id) for role in identity.roles()} if roles or wanted else {}
     if lost := [name for name in roles if name not in known]:
@@ -62,15 +62,17 @@ def missing(identity: Any, spec: Mapping[str, Any], works: Callable[[str], bool]
 
 
 def remove(identity: Any, spec: Mapping[str, Any]) -> None:
-    wanted = spec.get("trustee")
-    domain = _domain(identity, wanted) if wanted else None
-    if (
-        wanted
-        and domain is not None
-        and domain.description == DESCRIPTION
-        and (user := _user(identity, wanted, domain))
-    ):
-        identity.delete_user(user)
+    if not (wanted := spec.get("trustee")):
+        return
+    for domain in listed(lambda: identity.domains(name=wanted["domain"])):
+        if domain.description == DESCRIPTION:
+            for user in listed(lambda: identity.users(name=wanted["username"], domain_id=domain.id)):  # noqa: B023
+                identity.delete_user(user)
+
+
+def listed(look: Callable[[], Iterable[Any]]) -> list[Any]:
+    """The items of a list, or of another one if it is empty: a single list that is too short would leave a user."""
+    return list(look()) or list(look())
 
 
 def _domain(identity: Any, wanted: Mapping[str, Any]) -> Any | None:

@@ -66,10 +66,12 @@ class Account:
 
     reserved  names of the provider's own accounts and databases, which are not allowed
     fixed     the field cannot change, because the account with the old name would be left behind
+    colons    whether they are allowed, as in key-manager:service-admin
     """
 
     reserved: tuple[str, ...] = ()
     fixed: bool = True
+    colons: bool = False
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_after_validator_function(self._checked, handler(source))
@@ -78,15 +80,21 @@ class Account:
         rules = [FIXED_RULE] if self.fixed else []
         if self.reserved:
             rules.append({"rule": f"!(self.lowerAscii() in {list(self.reserved)})", "message": self._problem})
-        return {"maxLength": ACCOUNT_LENGTH, "pattern": ACCOUNT, **handler(core), "x-kubernetes-validations": rules}
+        limits = {"maxLength": ACCOUNT_LENGTH, "pattern": self._pattern}
+        return {**limits, **handler(core), "x-kubernetes-validations": rules}
+
+    @property
+    def _pattern(self) -> str:
+        return ACCOUNT.replace("_-", "_:-") if self.colons else ACCOUNT
 
     @property
     def _problem(self) -> str:
         return f"must not be a name that the provider reserves: {', '.join(self.reserved)}"
 
     def _checked(self, text: str) -> str:
-        if not re.fullmatch(ACCOUNT.strip("^$"), text):
-            raise ValueError("must be at most 32 letters, digits, '-' and '_', beginning with a letter")
+        if not re.fullmatch(self._pattern.strip("^$"), text):
+            more = ", '-', '_' and ':'" if self.colons else ", '-' and '_'"
+            raise ValueError(f"must be at most 32 letters, digits{more}, beginning with a letter")
         if text.lower() in self.reserved:
             raise ValueError(self._problem)
         return text

@@ -32,7 +32,7 @@ ServiceUser = Annotated[str, Account(("admin",))]
 ServiceName = Annotated[str, Account(("keystone",))]
 # The domain of the administrator, and the roles that Keystone's bootstrap and all other services use.
 DomainName = Annotated[str, Account(("default",))]
-RoleName = Annotated[str, Account(("admin", "manager", "member", "reader", "service"), fixed=False)]
+RoleName = Annotated[str, Account(("admin", "manager", "member", "reader", "service"), fixed=False, colons=True)]
 VhostName = Annotated[str, Account()]
 # Users of Ceph's daemons and tools, and those that Rook creates.
 CephUser = Annotated[
@@ -179,7 +179,7 @@ class KeystoneServiceSpec(CamelModel):
     )
     secret_name: ObjectName = Field(
         description="Secret to write: username, password, auth_url, keystone_authtoken.conf, auth.conf; with a trustee "
-        "also trustee.conf."
+        "also trustee.conf, and trustee_password of its own."
     )
 
 

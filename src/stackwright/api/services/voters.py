@@ -9,8 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from stackwright.api.rules import Change, at
+from stackwright.api.services.kinds import Size
 
-DEFAULT = 1  # default of the charts, and of size single; every other size has three
+DEFAULT = 1  # default of the charts
+VOTERS: dict[Size, int] = {"single": 1, "tiny": 3, "small": 3, "medium": 3}  # size → servers of a cluster that votes
 
 
 def count_of(value: Any) -> int | None:
@@ -26,7 +28,7 @@ def voter_error(old: int, new: int) -> str:
 
 
 def _of_size(obj: Any) -> int:
-    return DEFAULT if (at(obj, "spec.size") or "single") == "single" else 3
+    return VOTERS.get(at(obj, "spec.size") or "single", max(VOTERS.values()))
 
 
 SIZE_KEEPS_VOTERS = Change(

@@ -14,9 +14,9 @@ import typer
 
 from stackwright.cli import common
 from stackwright.cli.cluster.options import KubeconfigOption, OnlyNamespaceOption
-from stackwright.cli.common import TimeoutOption, nothing, say
+from stackwright.cli.common import TimeoutOption, no_output, say
 from stackwright.cli.confirm import YesOption
-from stackwright.cli.output import Data
+from stackwright.cli.ui.output import Data
 
 if TYPE_CHECKING:
     from stackwright.cli.manifests.load import Manifest
@@ -59,20 +59,20 @@ def apply(
 
       stackwright apply -f cloud.yaml -o json
     """
-    from stackwright.cli import manifest_warnings
     from stackwright.cli.cluster.connection import connected
-    from stackwright.cli.cluster.failures import fail, run
     from stackwright.cli.confirm import confirm, foreseen_losses
+    from stackwright.cli.failures import fail, run
     from stackwright.cli.manifests.checks import check_all
     from stackwright.cli.manifests.load import BadManifest, load_all
+    from stackwright.cli.manifests.warnings import warn
 
     async def work(manifests: list[Manifest]) -> None:
         async with connected(kubeconfig) as cluster:
             await check_all(cluster, manifests)
-            manifest_warnings.warn(manifests)
+            warn(manifests)
             if not yes:
                 confirm(await foreseen_losses(cluster, manifests), "Nothing was applied.")
-            tell = say if output is None else nothing
+            tell = say if output is None else no_output
             results: list[Result] = []
             try:
                 await apply_all(cluster, manifests, results, tell)
@@ -138,7 +138,7 @@ async def _warn(reader: Reader, manifests: list[Manifest]) -> None:
 
 async def _print(reader: Reader, results: list[Result], output: Data) -> None:
     """Prints the applied objects in the format of `status`."""
-    from stackwright.cli.output import dumped
+    from stackwright.cli.ui.output import dumped
     from stackwright.cli.ui.resource_tree import described
     from stackwright.core.objects import key_of
 

@@ -38,8 +38,8 @@ def delete(
       stackwright delete cloud --yes --no-wait
     """
     from stackwright.cli.cluster.connection import connected
-    from stackwright.cli.cluster.failures import run
     from stackwright.cli.confirm import confirm
+    from stackwright.cli.failures import run
     from stackwright.cli.follow import Goal, Patience, follow
 
     async def work() -> None:
@@ -58,7 +58,7 @@ def delete(
 
 async def _found(cluster: Cluster, namespace: str, name: str) -> Object:
     from stackwright.cli.cluster.connection import the_cloud
-    from stackwright.cli.cluster.failures import CliError
+    from stackwright.cli.failures import CliError
     from stackwright.cloud.registry import CLOUD_KINDS
 
     cloud = await the_cloud(cluster, namespace, name, CLOUD_KINDS)
@@ -69,7 +69,7 @@ async def _found(cluster: Cluster, namespace: str, name: str) -> Object:
 
 async def _delete(cluster: Cluster, cloud: Object) -> None:
     """Deletes that object, but no object created under its name since it was listed."""
-    from stackwright.cli.cluster.failures import CliError
+    from stackwright.cli.failures import CliError
     from stackwright.cloud.registry import kind_of
     from stackwright.core.errors import Conflict
     from stackwright.core.objects import key_of

@@ -11,7 +11,7 @@ import typer
 from stackwright.cli import common
 from stackwright.cli.cluster.connection import NAMESPACE
 from stackwright.cli.cluster.options import KubeconfigOption, OnlyNamespaceOption
-from stackwright.cli.output import Format, FormatOption
+from stackwright.cli.ui.output import Format, FormatOption
 
 if TYPE_CHECKING:
     from stackwright.cli.manifests.load import Manifest
@@ -47,9 +47,9 @@ def plan(
 
       stackwright plan --delete cloud
     """
-    from stackwright.cli.cluster.failures import fail, run
+    from stackwright.cli.failures import fail, run
     from stackwright.cli.manifests.load import BadManifest, load_all
-    from stackwright.cli.output import show
+    from stackwright.cli.ui.output import show
     from stackwright.cli.ui.steps import lines
     from stackwright.forecast.entries import summary
 

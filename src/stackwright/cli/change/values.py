@@ -13,7 +13,7 @@ import typer
 from stackwright.cli import common
 from stackwright.cli.cluster import completion
 from stackwright.cli.cluster.options import OnlyNamespaceOption
-from stackwright.cli.output import Data
+from stackwright.cli.ui.output import Data
 
 if TYPE_CHECKING:
     from stackwright.cloud.deployment import OpenStackDeploymentSpec
@@ -57,8 +57,8 @@ def values(
 
       stackwright values keystone -f cloud.yaml --for openstack-helm > keystone.yaml
     """
-    from stackwright.cli.cluster.failures import fail, run
-    from stackwright.cli.output import dumped
+    from stackwright.cli.failures import fail, run
+    from stackwright.cli.ui.output import dumped
 
     try:
         found = run(_built(_cloud(file, namespace), chart))
@@ -70,7 +70,7 @@ def values(
 
 
 def _cloud(files: list[Path], namespace: str | None) -> Object:
-    from stackwright.cli.cluster.failures import fail
+    from stackwright.cli.failures import fail
     from stackwright.cli.manifests.load import BadManifest, load_all
     from stackwright.cloud.registry import CLOUD_KINDS
 

@@ -1,1 +1,1 @@
-"""The cluster of a command: options that name it, connections to it, its failures, and completion of names in it."""
+"""The cluster of a command: options that name it, connections to it, and completion of names in it."""

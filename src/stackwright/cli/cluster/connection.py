@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stackwright.cli import common
-from stackwright.cli.cluster.failures import CliError
+from stackwright.cli.failures import CliError
 
 if TYPE_CHECKING:
     from stackwright.adapters.kubernetes.client import KubernetesCluster
@@ -34,7 +34,7 @@ def kubeconfig(given: Path | None) -> Path | None:
         if problem := _problem(given):
             raise CliError(f"--kubeconfig {given}: {problem}")
         return given
-    if (there := named()) is not None:
+    if (there := environment_kubeconfig()) is not None:
         return there
     tried = [(LocalCluster.discover().kubeconfig, "the local cluster"), (Path.home() / ".kube/config", "the default")]
     for path, _ in tried:
@@ -46,7 +46,7 @@ def kubeconfig(given: Path | None) -> Path | None:
     raise CliError(f"No Kubernetes cluster found. Tried:{places}\n`stackwright up` creates one on this machine.")
 
 
-def named() -> Path | None:
+def environment_kubeconfig() -> Path | None:
     """The first existing file of $KUBECONFIG; None if it is not set. The other files are not merged with it."""
     there = _named()
     return there[0] if there else None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stackwright.cli.output import Format
+from stackwright.cli.ui.output import Format
 
 if TYPE_CHECKING:
     from stackwright.cli.ui.progress import Phase

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stackwright.cli.images.common import Names, megabytes, phases
-from stackwright.cli.output import Format, FormatOption, show, table
+from stackwright.cli.ui.output import Format, FormatOption, show, table
 
 if TYPE_CHECKING:
     from stackwright.local.image.published.transfer import Transferred
@@ -36,12 +36,12 @@ def export(
 
       stackwright images export stackwright.tar
     """
-    from stackwright.cli.ui.errors import explained
+    from stackwright.cli.failures import exit_on_local_error
     from stackwright.local.image import images
     from stackwright.local.image.published import transfer
 
     phase = phases(output)
-    with explained(EXPORTED):
+    with exit_on_local_error(EXPORTED):
         transfer.check_target(file)
         with phase("Complete images") as report:
             complete = images.complete(names, report)
@@ -67,11 +67,11 @@ def import_(
 
       stackwright images push registry.example.org/stackwright
     """
-    from stackwright.cli.ui.errors import explained
+    from stackwright.cli.failures import exit_on_local_error
     from stackwright.local.image import images
     from stackwright.local.image.published import transfer
 
-    with explained(IMPORTED), phases(output)(f"Read {file}") as report:
+    with exit_on_local_error(IMPORTED), phases(output)(f"Read {file}") as report:
         layout = images.published()
         found = transfer.read(layout, file, images.titles().values(), report)
     _show(found, output, read=True)

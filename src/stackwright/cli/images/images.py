@@ -9,7 +9,7 @@ import typer
 from stackwright.cli import common
 from stackwright.cli.images import files, registry
 from stackwright.cli.images.common import Names, megabytes
-from stackwright.cli.output import Format, FormatOption, show, table
+from stackwright.cli.ui.output import Format, FormatOption, show, table
 
 if TYPE_CHECKING:
     from stackwright.local.image.cache import BuiltImage
@@ -77,7 +77,7 @@ def load(names: Names = None) -> None:
 
       stackwright images load keystone
     """
-    from stackwright.cli.ui.errors import explained
+    from stackwright.cli.failures import exit_on_local_error
     from stackwright.cli.ui.progress import progress
     from stackwright.local.config import LocalCluster
     from stackwright.local.image import store
@@ -90,7 +90,7 @@ def load(names: Names = None) -> None:
     if not nodes:
         common.echo("No node is running; `stackwright up` starts them, with these images.", err=True)
         raise typer.Exit(1)
-    with explained(RESUME), progress()(f"Load images into {len(nodes)} nodes"):
+    with exit_on_local_error(RESUME), progress()(f"Load images into {len(nodes)} nodes"):
         loaded = store.load(for_nodes(images), nodes, cluster)
     common.echo("\n".join(loaded) or "All nodes already have these images.")
 
@@ -109,18 +109,18 @@ def prune() -> None:
 
       stackwright images prune
     """
-    from stackwright.cli.ui.errors import explained
+    from stackwright.cli.failures import exit_on_local_error
     from stackwright.local.image import images
 
-    with explained():
+    with exit_on_local_error():
         removed = images.prune()
     common.echo("\n".join(removed) or "Nothing to remove.")
 
 
 def _ensure(names: list[str] | None) -> list[BuiltImage]:
-    from stackwright.cli.ui.errors import explained
+    from stackwright.cli.failures import exit_on_local_error
     from stackwright.cli.ui.progress import progress
     from stackwright.local.image import images
 
-    with explained(RESUME), progress()("Build images") as report:
+    with exit_on_local_error(RESUME), progress()("Build images") as report:
         return images.ensure_all(report, names or None)

@@ -11,7 +11,7 @@ import typer
 from stackwright.cli import common
 from stackwright.cli.common import Ca, PlainHttp
 from stackwright.cli.images.common import megabytes, phases
-from stackwright.cli.output import Format, FormatOption, show, table
+from stackwright.cli.ui.output import Format, FormatOption, show, table
 
 if TYPE_CHECKING:
     from stackwright.adapters.registry.reference import Prefix
@@ -54,7 +54,7 @@ def push(
     """
     from dataclasses import asdict
 
-    from stackwright.cli.ui.errors import explained
+    from stackwright.cli.failures import exit_on_local_error
     from stackwright.local.image import images
     from stackwright.local.image.published.charts import Charts, split
     from stackwright.local.image.published.connection import connected
@@ -62,7 +62,7 @@ def push(
 
     place, phase = _place(prefix), phases(output)
     layout = images.published()
-    with explained(PUSHED), connected(place, ca=ca, plain_http=plain_http) as session:
+    with exit_on_local_error(PUSHED), connected(place, ca=ca, plain_http=plain_http) as session:
         of_images, of_charts = split(names, charts=not no_charts)
         pushed: list[Pushed] = []
         if of_images != []:
@@ -109,7 +109,7 @@ def verify(
     """
     from dataclasses import asdict
 
-    from stackwright.cli.ui.errors import explained
+    from stackwright.cli.failures import exit_on_local_error
     from stackwright.local.image import images
     from stackwright.local.image.published.charts import Charts, split
     from stackwright.local.image.published.connection import connected
@@ -118,7 +118,7 @@ def verify(
     place = _place(prefix)
     if names and file:
         raise typer.BadParameter("cannot be combined with --file", param_hint="NAME")
-    with explained():
+    with exit_on_local_error():
         of_images, of_charts = split(names, charts=not no_charts and not file)
         if file:
             references = _of_clouds(file, str(place))

@@ -99,7 +99,7 @@ def doctor(
       stackwright doctor --kubeconfig ~/.kube/config --images registry.example.org/stackwright --nodes
 
     """
-    from stackwright.cli.cluster.failures import run
+    from stackwright.cli.failures import run
     from stackwright.cli.ui.progress import progress, silent
     from stackwright.local.cluster.doctor import examine
     from stackwright.local.config import LocalCluster
@@ -132,12 +132,12 @@ def doctor(
 
 def _variable() -> list[Finding]:
     """Errors of $KUBECONFIG: all other commands find their cluster by it, while this one examines the local cluster."""
-    from stackwright.cli.cluster.connection import is_local, named
-    from stackwright.cli.cluster.failures import CliError
+    from stackwright.cli.cluster.connection import environment_kubeconfig, is_local
+    from stackwright.cli.failures import CliError
     from stackwright.core.findings import Finding
 
     try:
-        path = named()
+        path = environment_kubeconfig()
     except CliError as error:
         return [Finding("kubeconfig", "problem", str(error), "Set $KUBECONFIG to an existing file, or unset it.")]
     if path is None or is_local(path):
@@ -147,7 +147,7 @@ def _variable() -> list[Finding]:
 
 
 def _loaded(files: list[Path]) -> list[Manifest]:
-    from stackwright.cli.cluster.failures import fail
+    from stackwright.cli.failures import fail
     from stackwright.cli.manifests.load import BadManifest, load_all
     from stackwright.cloud.registry import CLOUD_KINDS
 
@@ -173,7 +173,7 @@ def _place(prefix: str) -> Prefix:
 async def _of_cluster(asked: Asked) -> list[Finding]:
     """Findings about any cluster; one that cannot be examined is a finding, too."""
     from stackwright.adapters.kubernetes.errors import Unauthenticated
-    from stackwright.cli.cluster.failures import CliError, explained
+    from stackwright.cli.failures import CliError, failure_message
     from stackwright.core.errors import Conflict, TerminalError, TransientError
     from stackwright.core.findings import Finding
 
@@ -184,7 +184,7 @@ async def _of_cluster(asked: Asked) -> list[Finding]:
         return [Finding("credentials", "problem", str(error), remedy)]
     except (CliError, Conflict, TerminalError, TransientError) as error:
         common.trace()
-        return [Finding("cluster", "problem", explained(error), "")]
+        return [Finding("cluster", "problem", failure_message(error), "")]
 
 
 async def _elsewhere(asked: Asked) -> list[Finding]:
@@ -235,7 +235,7 @@ def _images(asked: Asked) -> list[Finding]:
 
 def _installed_image(seen: Observed) -> str:
     """The image of the operator, which the nodes can pull. Raises CliError if no operator is known."""
-    from stackwright.cli.cluster.failures import CliError
+    from stackwright.cli.failures import CliError
 
     if seen.operator is None:
         why = f"is unknown ({seen.hidden})" if seen.hidden else "is not installed"

@@ -34,7 +34,7 @@ def down(
       stackwright down --purge
 
     """
-    from stackwright.cli.ui.errors import explained
+    from stackwright.cli.failures import exit_on_local_error
     from stackwright.cli.ui.progress import progress
     from stackwright.local.cluster import teardown
     from stackwright.local.config import LocalCluster
@@ -43,7 +43,7 @@ def down(
     if cache and not purge:
         raise typer.BadParameter("requires --purge", param_hint="--cache")
     cluster = LocalCluster.discover()
-    with explained("Run `stackwright down` again to continue."), exclusive(cluster):
+    with exit_on_local_error("Run `stackwright down` again to continue."), exclusive(cluster):
         if not yes:
             _ask(teardown.folders(cluster, purge=purge, cache=cache).values())
         kept = teardown.down(cluster, progress(), purge=purge, cache=cache)
@@ -53,8 +53,8 @@ def down(
 
 def _ask(folders: Iterable[Folder]) -> None:
     """Asks for confirmation before the deletion. Raises LocalError if refused."""
-    from stackwright.cli.cluster.failures import CliError
     from stackwright.cli.confirm import confirm
+    from stackwright.cli.failures import CliError
     from stackwright.local.commands import LocalError
 
     for each in folders:

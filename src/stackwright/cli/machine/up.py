@@ -96,7 +96,7 @@ def up(
       stackwright up --kubeconfig ~/.kube/config --images registry.example.org/stackwright
 
     """
-    from stackwright.cli.ui.errors import explained
+    from stackwright.cli.failures import exit_on_local_error
     from stackwright.cli.ui.progress import progress, skipped
     from stackwright.local.cluster import bringup
     from stackwright.local.config import LocalCluster
@@ -118,7 +118,7 @@ def up(
     for option in [name for name, given in (("--nodes", nodes), ("--bare", bare)) if given and kubeconfig is not None]:
         raise typer.BadParameter("only a local cluster has this option", param_hint=option)
     cluster = _with_version(cluster, kubernetes)
-    with explained(INTERRUPTED), nullcontext() if kubeconfig else exclusive(cluster):
+    with exit_on_local_error(INTERRUPTED), nullcontext() if kubeconfig else exclusive(cluster):
         count = 1 if kubeconfig else nodes or remembered_nodes(cluster)
         if not (kubeconfig or kubernetes):
             check_version(cluster)
@@ -156,8 +156,8 @@ def _with_version(cluster: LocalCluster, version: str) -> LocalCluster:
 def _ask_about_nodes(context: Context) -> None:
     """Asks for confirmation before nodes are removed. Raises LocalError if refused."""
     from stackwright.cli.cluster.connection import is_stopped
-    from stackwright.cli.cluster.failures import CliError
     from stackwright.cli.confirm import confirm
+    from stackwright.cli.failures import CliError
     from stackwright.local.commands import LocalError
     from stackwright.local.steps.kubernetes.leaving import losses
 
@@ -188,7 +188,7 @@ def _check_early(context: Context, manifests: list[Manifest]) -> None:
     import asyncio
 
     from stackwright.cli.cluster.connection import connected, is_stopped
-    from stackwright.cli.cluster.failures import CliError
+    from stackwright.cli.failures import CliError
     from stackwright.cli.follow import operators_of
     from stackwright.cli.manifests.checks import check_all
     from stackwright.cli.manifests.load import BadManifest
@@ -224,13 +224,13 @@ def _applicable(kubeconfig: Path, file: Path, *, ask: bool) -> str:
     import asyncio
     import json
 
-    from stackwright.cli import manifest_warnings
     from stackwright.cli.cluster.connection import connected
-    from stackwright.cli.cluster.failures import CliError
     from stackwright.cli.confirm import confirm, foreseen_losses
+    from stackwright.cli.failures import CliError
     from stackwright.cli.manifests.checks import check_all
     from stackwright.cli.manifests.load import BadManifest
     from stackwright.cli.manifests.namespaces import ordered
+    from stackwright.cli.manifests.warnings import warn
     from stackwright.core.errors import TerminalError, TransientError
     from stackwright.local.commands import LocalError
 
@@ -239,7 +239,7 @@ def _applicable(kubeconfig: Path, file: Path, *, ask: bool) -> str:
     async def work() -> tuple[list[Manifest], list[str]]:
         async with connected(kubeconfig) as cluster:
             await check_all(cluster, manifests)
-            manifest_warnings.warn(manifests)
+            warn(manifests)
             lost = await foreseen_losses(cluster, manifests) if ask else []
             return await ordered(cluster, manifests), lost
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from stackwright.api.errors import name_of, named, shown
+from stackwright.api.errors import name_of, shown, shown_name
 from stackwright.api.fields import naming
 from stackwright.api.fields.labels import QUALIFIED, VALUE, is_qualified, is_value
 from stackwright.api.kinds import CONFIGMAP, NAMESPACE, SECRET
@@ -56,7 +56,7 @@ def envelope_errors(document: Object, kind: Kind) -> list[str]:
     errors = []
     if document.get("apiVersion") not in kind.api_versions:
         given = document.get("apiVersion")
-        problem = "is required" if given is None else f"{named(given)} is not an apiVersion of {kind}"
+        problem = "is required" if given is None else f"{shown_name(given)} is not an apiVersion of {kind}"
         errors.append(f"apiVersion: {problem}; {choices(given, kind.api_versions)}")
     errors += _metadata(document.get("metadata"), kind)
     fields = ("apiVersion", "kind", "metadata", *_FIELDS.get(kind.kind, _SPEC))

@@ -189,13 +189,13 @@ def check(document: Any, namespace: str) -> tuple[Manifest | None, list[str]]:
 def _lacking(name: Any) -> str:
     """The error for an unknown kind."""
     from stackwright.api import reference
-    from stackwright.api.errors import NOT_SUPPORTED, named
+    from stackwright.api.errors import NOT_SUPPORTED, shown_name
     from stackwright.api.wording import choices
 
     known = [*BY_KIND, *COMPANIONS, "kinds of Cluster API (with an apiVersion of its groups)"]
     if isinstance(name, str) and name in reference.KINDS:
         return f"{name} {NOT_SUPPORTED}; allowed: {', '.join(known)}"
-    return f"{'is required' if name is None else f'unknown kind {named(name)}'}; {choices(name, known)}"
+    return f"{'is required' if name is None else f'unknown kind {shown_name(name)}'}; {choices(name, known)}"
 
 
 def _kind(document: Object) -> Kind | None:

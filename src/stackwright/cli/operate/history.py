@@ -11,7 +11,7 @@ import typer
 from stackwright.cli.cluster import completion
 from stackwright.cli.cluster.connection import NAMESPACE
 from stackwright.cli.cluster.options import KubeconfigOption, NamespaceOption
-from stackwright.cli.output import Format, FormatOption
+from stackwright.cli.ui.output import Format, FormatOption
 
 FEW = 3  # changed fields in a row
 
@@ -48,7 +48,7 @@ def history(
     """
     from stackwright.api.kinds import SECRET
     from stackwright.cli.cluster.connection import connected
-    from stackwright.cli.cluster.failures import CliError, run
+    from stackwright.cli.failures import CliError, run
     from stackwright.core.conditions import stamp
     from stackwright.core.helm.records import SELECTOR, revisions
     from stackwright.core.ports import Release
@@ -75,8 +75,8 @@ def history(
 async def _of_cloud(name: str, namespace: str, kubeconfig: Path | None) -> list[tuple[Any, ...]]:
     """(number, time, paths of the changed fields) of each stored revision, the oldest first."""
     from stackwright.cli.cluster.connection import connected, the_cloud
-    from stackwright.cli.cluster.failures import CliError
-    from stackwright.cli.revisions import kept, spec_of
+    from stackwright.cli.failures import CliError
+    from stackwright.cli.state.revisions import kept, spec_of
     from stackwright.cloud.registry import CLOUD_KINDS
     from stackwright.core.diff import changes
 
@@ -94,7 +94,7 @@ async def _of_cloud(name: str, namespace: str, kubeconfig: Path | None) -> list[
 
 
 def _print(columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]], output: Format) -> None:
-    from stackwright.cli.output import show, table
+    from stackwright.cli.ui.output import show, table
 
     data = [dict(zip(columns, row, strict=True)) for row in rows]
     cells = (tuple(map(_cell, row)) for row in rows)

@@ -50,7 +50,7 @@ def restart(
       stackwright restart nova-scheduler --no-wait
     """
     from stackwright.cli.cluster.connection import connected
-    from stackwright.cli.cluster.failures import run
+    from stackwright.cli.failures import run
 
     async def work() -> None:
         space = OPERATOR_NAMESPACE if what == "operator" else namespace
@@ -68,9 +68,9 @@ def restart(
 async def find_workloads(reader: Reader, what: str, namespace: str) -> list[tuple[Kind, Object]]:
     """Deployments, StatefulSets, DaemonSets by service, program, part or name. Raises CliError with the valid names."""
     from stackwright.api.kinds import WORKLOADS
-    from stackwright.api.wording import meant
-    from stackwright.cli.cluster.failures import CliError
-    from stackwright.cli.pods import applications, full
+    from stackwright.api.wording import did_you_mean
+    from stackwright.cli.failures import CliError
+    from stackwright.cli.state.pods import applications, full
     from stackwright.core.objects import label
 
     lists = await asyncio.gather(*(reader.list(kind, namespace) for kind in WORKLOADS))
@@ -84,7 +84,7 @@ async def find_workloads(reader: Reader, what: str, namespace: str) -> list[tupl
     if not found:
         known = sorted({name for _, obj in every if (name := label(obj, "application"))})
         parts = [full(obj) for _, obj in every]
-        there = f"{meant([*known, *parts], what)}found: {', '.join(known) or 'none'}"
+        there = f"{did_you_mean([*known, *parts], what)}found: {', '.join(known) or 'none'}"
         raise CliError(f"No workload of {what} found in namespace {namespace}; {there}")
     return found
 
@@ -104,7 +104,7 @@ def _by_hand(obj: Object) -> bool:
 
 
 async def _follow(cluster: Cluster, found: list[tuple[Kind, Object]], timeout: float) -> None:
-    from stackwright.cli.cluster.failures import CliError
+    from stackwright.cli.failures import CliError
     from stackwright.core.errors import TransientError
 
     started = time.monotonic()
@@ -131,7 +131,7 @@ async def _done(cluster: Cluster, obj: Object) -> str | None:
     from stackwright.api.kinds import NODE, POD
     from stackwright.core.errors import TerminalError, TransientError
     from stackwright.core.helm.rollouts import is_as_wanted, lost, node_of
-    from stackwright.core.kubernetes.nodes import are, away, named
+    from stackwright.core.kubernetes.nodes import away, is_or_are, nodes_text
     from stackwright.core.kubernetes.workload_health import workload_ready
 
     if workload_ready(obj):
@@ -145,4 +145,4 @@ async def _done(cluster: Cluster, obj: Object) -> str | None:
     if not is_as_wanted(obj, pods, nodes):
         return None
     gone = {node_of(pod) for pod in lost(obj, pods, nodes)}
-    return f", without {named(gone)}, which {are(gone)} not ready"
+    return f", without {nodes_text(gone)}, which {is_or_are(gone)} not ready"

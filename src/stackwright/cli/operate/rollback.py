@@ -38,11 +38,11 @@ def rollback(
       stackwright rollback cloud 3 --yes --no-wait
     """
     from stackwright.cli.cluster.connection import connected, the_cloud
-    from stackwright.cli.cluster.failures import CliError, run
     from stackwright.cli.confirm import confirm, foreseen_losses
+    from stackwright.cli.failures import CliError, run
     from stackwright.cli.follow import Patience, follow
     from stackwright.cli.manifests.load import MANAGER, BadManifest, Manifest, check_changes
-    from stackwright.cli.revisions import choose, kept, spec_of
+    from stackwright.cli.state.revisions import choose, kept, spec_of
     from stackwright.cloud.registry import CLOUD_KINDS, kind_of
     from stackwright.runtime.cluster.specs import replace_spec
 

@@ -10,9 +10,9 @@ from stackwright.cli import common, object_names
 from stackwright.cli.cluster import completion
 from stackwright.cli.cluster.connection import NAMESPACE
 from stackwright.cli.cluster.options import KubeconfigOption, NamespaceOption
-from stackwright.cli.common import TimeoutOption, nothing
+from stackwright.cli.common import TimeoutOption, no_output
 from stackwright.cli.follow import Goal, Patience, first, follow
-from stackwright.cli.output import Data
+from stackwright.cli.ui.output import Data
 
 if TYPE_CHECKING:
     from stackwright.cli.object_names import Kinds
@@ -57,7 +57,7 @@ def wait(
       stackwright wait -o json
     """
     from stackwright.cli.cluster.connection import connected
-    from stackwright.cli.cluster.failures import run
+    from stackwright.cli.failures import run
 
     async def work() -> None:
         kinds, asked_name = object_names.parse(name, "wait for")
@@ -69,7 +69,7 @@ def wait(
                 await follow(cluster, namespace, asked_name, patience, kinds=kinds)
                 return
             try:
-                await follow(cluster, namespace, asked_name, patience, nothing, kinds)
+                await follow(cluster, namespace, asked_name, patience, no_output, kinds)
             finally:
                 await _print(await first(cluster, namespace, asked_name, kinds, goal), output)
 
@@ -91,7 +91,7 @@ async def _named(reader: Reader, namespace: str, name: str, goal: Goal) -> tuple
 
 async def _print(obj: Object | None, output: Data) -> None:
     """Prints the object in the format of `status`; null if it does not exist."""
-    from stackwright.cli.output import dumped
+    from stackwright.cli.ui.output import dumped
     from stackwright.cli.ui.resource_tree import described
 
     common.data(dumped(None if obj is None else described(obj), output))

@@ -58,7 +58,7 @@ def operator(
     Example: stackwright operator --controllers=osdpl,helmbundle --kubeconfig=admin.conf
     """
     from stackwright.api.wording import unknown
-    from stackwright.cli.cluster.failures import run
+    from stackwright.cli.failures import run
     from stackwright.main import Options, operate
     from stackwright.runtime.own_pod import end_process
 

@@ -24,7 +24,7 @@ def provisioner(
 
     Example: stackwright provisioner --node=node-1 --path=/srv/volumes --kubeconfig=admin.conf
     """
-    from stackwright.cli.cluster.failures import run
+    from stackwright.cli.failures import run
     from stackwright.main import ProvisionerOptions, provision
 
     if not path.startswith("/") or path.rstrip("/") == "":

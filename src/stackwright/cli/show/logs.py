@@ -16,7 +16,7 @@ from stackwright.cli import common
 from stackwright.cli.cluster import completion
 from stackwright.cli.cluster.connection import NAMESPACE
 from stackwright.cli.cluster.options import KubeconfigOption, NamespaceOption
-from stackwright.cli.pods import OPERATOR, Stream, containers_of, find_pods, streams_of
+from stackwright.cli.state.pods import OPERATOR, Stream, containers_of, find_pods, streams_of
 from stackwright.core.settings import OPERATOR_NAMESPACE
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def logs(
 
       stackwright logs mariadb-server-0 --container mariadb
     """
-    from stackwright.cli.cluster.failures import run
+    from stackwright.cli.failures import run
 
     if follow and previous:
         raise typer.BadParameter(
@@ -123,7 +123,7 @@ def logs(
 
 async def _work(what: str, namespace: str, choice: Choice, given: Path | None) -> None:
     from stackwright.cli.cluster.connection import connected
-    from stackwright.cli.cluster.failures import CliError
+    from stackwright.cli.failures import CliError
 
     space = OPERATOR_NAMESPACE if what == OPERATOR else namespace
     async with connected(given) as cluster:

@@ -22,15 +22,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stackwright.cli import common
-from stackwright.cli.access import replace
 from stackwright.cli.cluster.connection import NAMESPACE
 from stackwright.cli.cluster.options import KubeconfigOption, NamespaceOption
+from stackwright.cli.state.access import replace
 from stackwright.core.settings import OPERATOR_NAMESPACE
 
 if TYPE_CHECKING:
     from stackwright.adapters.kubernetes.client import KubernetesCluster
     from stackwright.api.meta import Kind
-    from stackwright.cli.pods import Stream
+    from stackwright.cli.state.pods import Stream
     from stackwright.core.plan import Object
     from stackwright.core.ports import Reader
 
@@ -75,7 +75,7 @@ def report(
       stackwright report --file /tmp/cloud.tar.gz -n openstack
     """
     from stackwright.cli.cluster.connection import connected
-    from stackwright.cli.cluster.failures import fail, run
+    from stackwright.cli.failures import fail, run
 
     async def work() -> Report:
         async with connected(kubeconfig) as cluster:
@@ -200,7 +200,7 @@ def _log_reader(cluster: KubernetesCluster) -> ReadLog:
 
 async def _add_logs(report: Report, pods: list[Object], logs: ReadLog) -> None:
     from stackwright.api.secrecy import hidden
-    from stackwright.cli.pods import streams_of
+    from stackwright.cli.state.pods import streams_of
     from stackwright.core.errors import TransientError
 
     for stream in streams_of(pods, None)[0]:

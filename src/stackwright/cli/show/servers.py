@@ -11,7 +11,7 @@ import typer
 from stackwright.cli import common
 from stackwright.cli.cluster import completion
 from stackwright.cli.cluster.options import KubeconfigOption
-from stackwright.cli.output import Format, FormatOption
+from stackwright.cli.ui.output import Format, FormatOption
 
 if TYPE_CHECKING:
     from stackwright.cli.ui.tree import Node
@@ -37,8 +37,8 @@ def servers(
 
       stackwright servers -o json
     """
-    from stackwright.cli.cluster.failures import run
-    from stackwright.cli.output import show
+    from stackwright.cli.failures import run
+    from stackwright.cli.ui.output import show
     from stackwright.cli.ui.tree import lines
 
     def text() -> str:
@@ -54,7 +54,7 @@ async def _trees(name: str | None, namespace: str, kubeconfig: Any) -> list[Node
     from stackwright.api.infra.machine import OpenStackMachine
     from stackwright.api.infra.server import OpenStackServer
     from stackwright.cli.cluster.connection import connected
-    from stackwright.cli.cluster.failures import CliError
+    from stackwright.cli.failures import CliError
     from stackwright.cli.ui.servers_tree import trees
     from stackwright.controllers.infra.clusterapi import cluster_name
 

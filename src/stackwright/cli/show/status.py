@@ -16,7 +16,7 @@ from stackwright.cli import common
 from stackwright.cli.cluster import completion
 from stackwright.cli.cluster.connection import NAMESPACE
 from stackwright.cli.cluster.options import KubeconfigOption, NamespaceOption
-from stackwright.cli.output import Format, FormatOption
+from stackwright.cli.ui.output import Format, FormatOption
 from stackwright.core.settings import OPERATOR_NAMESPACE
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ def status(
 
       stackwright status -o json
     """
-    from stackwright.cli.cluster.failures import run
-    from stackwright.cli.output import show
+    from stackwright.cli.failures import run
+    from stackwright.cli.ui.output import show
 
     question = Question(name, namespace, kubeconfig, everything)
     if watch and output is not Format.TABLE:
@@ -152,7 +152,7 @@ def _local_state() -> dict[str, Any] | None:
 
 async def _answer(cluster: KubernetesCluster, question: Question, *, live: bool) -> Answer:
     from stackwright.api.kinds import DEPLOYMENT, POD
-    from stackwright.cli.cluster.failures import CliError
+    from stackwright.cli.failures import CliError
     from stackwright.cli.state.objects import World, read
     from stackwright.cli.state.public import read_live
     from stackwright.cli.ui.resource_tree import trees, workload

@@ -8,7 +8,7 @@ from typing import Any
 
 from stackwright.cli import common
 from stackwright.cli.cluster.options import KubeconfigOption
-from stackwright.cli.output import Format, FormatOption
+from stackwright.cli.ui.output import Format, FormatOption
 from stackwright.core.settings import OPERATOR_NAMESPACE
 
 VERSION_LABEL = "app.kubernetes.io/version"
@@ -27,7 +27,7 @@ def version(output: FormatOption = Format.TABLE, kubeconfig: KubeconfigOption = 
     """
     from importlib.metadata import version as of
 
-    from stackwright.cli.output import show
+    from stackwright.cli.ui.output import show
 
     versions = {"program": of("stackwright"), **asyncio.run(_cluster(kubeconfig))}
     show(output, versions, lambda: _table(versions))
@@ -36,7 +36,7 @@ def version(output: FormatOption = Format.TABLE, kubeconfig: KubeconfigOption = 
 
 
 def _table(versions: dict[str, Any]) -> str:
-    from stackwright.cli.output import table
+    from stackwright.cli.ui.output import table
 
     rows = [("program", versions["program"])]
     if versions["operator"]:
@@ -49,7 +49,7 @@ async def _cluster(kubeconfig: Path | None) -> dict[str, Any]:
     """The operator {version, image} or None; clouds; problem: the reason why they are unknown."""
     from stackwright.api.kinds import DEPLOYMENT
     from stackwright.cli.cluster.connection import connected
-    from stackwright.cli.cluster.failures import CliError
+    from stackwright.cli.failures import CliError
     from stackwright.cloud.registry import CLOUD_KINDS
     from stackwright.core.errors import Conflict, TerminalError, TransientError
     from stackwright.core.objects import label

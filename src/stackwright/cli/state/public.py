@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 async def read_live(reader: Reader, namespace: str) -> Live | None:
     """The public side; None for a cloud without public endpoints."""
     from stackwright.adapters.openstack.public_api import Live, check_endpoints
-    from stackwright.cli.access import read_access
-    from stackwright.cli.cluster.failures import CliError
+    from stackwright.cli.failures import CliError
+    from stackwright.cli.state.access import read_access
     from stackwright.core.errors import TerminalError
 
     try:

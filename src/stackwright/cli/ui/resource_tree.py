@@ -9,8 +9,8 @@ from typing import Any
 
 from stackwright.api.kinds import JOB, POD, WORKLOADS
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.cli.output import ago
 from stackwright.cli.state.objects import World, owners
+from stackwright.cli.ui.output import ago
 from stackwright.cli.ui.tree import BLOCKED, BUSY, READY, UNKNOWN, Node, Subject
 from stackwright.cloud.registry import CLOUD_KINDS, CONTRACT_KINDS, SERVICE_KINDS
 from stackwright.core.conditions import find, is_blocked

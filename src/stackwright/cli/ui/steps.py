@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from stackwright.cli import common
-from stackwright.forecast.entries import BUILT, CREATE, DELETE, FAIL, NOTE, SIGNS, WAIT, ChangedValue, Entry
+from stackwright.forecast.entries import BUILT, CREATE, DELETE, FAIL, NOTE, SIGNS, WAIT, ChangedValue, Entry, Topic
 
 COLOURS = {
     "create": "green",
@@ -17,13 +17,13 @@ COLOURS = {
     "note": "yellow",
 }
 MOST = 40
-SAYS = {
-    "lost": "lost: ",
-    "kept": "kept: ",
-    "restart": "restarts: ",
-    "missing": "missing: ",
-    "untested": "untested: ",
-    "plaintext": "plain-text secret: ",
+PREFIXES: dict[str, str] = {
+    Topic.LOST: "lost: ",
+    Topic.KEPT: "kept: ",
+    Topic.RESTART: "restarts: ",
+    Topic.MISSING: "missing: ",
+    Topic.UNTESTED: "untested: ",
+    Topic.PLAINTEXT: "plain-text secret: ",
 }
 
 
@@ -32,7 +32,7 @@ def lines(found: Iterable[Entry], *, full: bool = False, colour: bool = False) -
     for entry in found:
         tail = "; ".join(text for text in (entry.why, entry.note) if text)
         tail, what = common.safe(tail), common.safe(entry.what)
-        head = f"  {SIGNS[entry.does]} {SAYS.get(entry.verb, '') if entry.does == NOTE else ''}{what}"
+        head = f"  {SIGNS[entry.does]} {PREFIXES.get(entry.verb, '') if entry.does == NOTE else ''}{what}"
         rendered.append(_painted(head, entry.does, colour) + (f"  ({tail})" if tail and entry.does != FAIL else ""))
         if entry.does == FAIL:
             rendered.append(f"      {tail}")

@@ -77,11 +77,11 @@ def _lines(node: Node, first: str, below: str, colour: bool) -> Iterator[str]:
         yield from _lines(child, f"{below}{'└─ ' if last else '├─ '}", f"{below}{'   ' if last else '│  '}", colour)
 
 
-def troubles(node: Node) -> Node | None:
+def without_ready(node: Node) -> Node | None:
     """The tree without ready nodes; None if all are ready."""
     if node.state == READY:
         return None
-    left = tuple(found for child in node.children if (found := troubles(child)) is not None)
+    left = tuple(found for child in node.children if (found := without_ready(child)) is not None)
     return Node(node.state, node.title, node.message, node.facts, left)
 
 

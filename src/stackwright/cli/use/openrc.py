@@ -59,10 +59,10 @@ def openrc(
 
       stackwright openrc --format secret | kubectl apply -n demo -f -
     """
-    from stackwright.cli.access import clouds_file, default_ca_file, read_access, replace
     from stackwright.cli.cluster.connection import connected
     from stackwright.cli.cluster.connection import kubeconfig as resolved
-    from stackwright.cli.cluster.failures import CliError, fail, run
+    from stackwright.cli.failures import CliError, fail, run
+    from stackwright.cli.state.access import clouds_file, default_ca_file, read_access, replace
 
     async def work() -> tuple[Access, Path]:
         async with connected(kubeconfig) as cluster:
@@ -86,15 +86,15 @@ def openrc(
 
 
 def printed(form: Form, name: str, access: Access, ca: str, namespace: str) -> str:
-    from stackwright.cli.output import as_yaml
-    from stackwright.core.openstack.access import clouds_entry, inside, openrc, with_cloud
+    from stackwright.cli.ui.output import as_yaml
+    from stackwright.core.openstack.access import clouds_entry, internal_entry, openrc, with_cloud
 
     match form:
         case Form.OPENRC:
             return openrc(access, ca)
         case Form.CLOUDS:
             return as_yaml(with_cloud(None, name, clouds_entry(access, ca)))
-    data = {"clouds.yaml": as_yaml(with_cloud(None, name, inside(access, namespace)))}
+    data = {"clouds.yaml": as_yaml(with_cloud(None, name, internal_entry(access, namespace)))}
     return as_yaml({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": f"{name}-clouds"}, "stringData": data})
 
 
@@ -102,8 +102,8 @@ def merged(path: Path, name: str, access: Access, ca: Path) -> str:
     """The new content of the file. Raises CliError for a file that is not a clouds.yaml: it is not replaced."""
     import yaml
 
-    from stackwright.cli.cluster.failures import CliError
-    from stackwright.cli.output import as_yaml
+    from stackwright.cli.failures import CliError
+    from stackwright.cli.ui.output import as_yaml
     from stackwright.core.openstack.access import clouds_entry, with_cloud
 
     try:

@@ -19,7 +19,6 @@ from stackwright.cli.cluster.connection import NAMESPACE
 from stackwright.cli.cluster.options import KubeconfigOption, NamespaceOption
 
 if TYPE_CHECKING:
-    from stackwright.core.plan import Object
     from stackwright.core.ports import Reader
 
 LABELS = {"application": "keystoneclient", "component": "client"}
@@ -50,7 +49,7 @@ def shell(
     """
     from stackwright.cli.cluster.connection import connected
     from stackwright.cli.cluster.connection import kubeconfig as resolved
-    from stackwright.cli.cluster.failures import CliError, fail, run
+    from stackwright.cli.failures import CliError, fail, run
 
     async def work() -> str:
         async with connected(kubeconfig) as cluster:
@@ -77,13 +76,13 @@ async def client_pod(reader: Reader, namespace: str) -> str:
     """The name of a ready client pod. Raises CliError with the cause if none exists."""
     from stackwright.api.kinds import POD
     from stackwright.api.services.helmbundle import HelmBundle
-    from stackwright.cli.cluster.failures import CliError
+    from stackwright.cli.failures import CliError
     from stackwright.core.conditions import is_ready, why_not_ready
-    from stackwright.core.kubernetes.workload_health import pod_cause
+    from stackwright.core.kubernetes.workload_health import pod_cause, pod_ready
 
     pods = sorted(await reader.list(POD, namespace, LABELS), key=lambda pod: str(pod["metadata"]["name"]))
     for pod in pods:
-        if _ready(pod):
+        if pod_ready(pod):
             return str(pod["metadata"]["name"])
     causes = [pod_cause(pod) or f"Pod {pod['metadata']['name']} is starting" for pod in pods]
     if not pods:
@@ -93,16 +92,9 @@ async def client_pod(reader: Reader, namespace: str) -> str:
     raise CliError("\n".join([*causes, "`stackwright status` shows the state of all parts."]))
 
 
-def _ready(pod: Object) -> bool:
-    from stackwright.core.conditions import find
-    from stackwright.core.objects import is_deleting
-
-    return (find(pod) or {}).get("status") == "True" and not is_deleting(pod)
-
-
 def find_kubectl() -> str:
     """The built kubectl, which fits the local cluster's version, else that in $PATH. Raises CliError."""
-    from stackwright.cli.cluster.failures import CliError
+    from stackwright.cli.failures import CliError
     from stackwright.local.tools import binary
 
     built: Path = binary("kubectl")

@@ -50,7 +50,7 @@ def smoke(
     killed run. The exit code is 0 if all checks passed.
 
     The checks: login, image, flavors, network, boot, dhcp, metadata, ping, ssh, security-groups, console, reboot,
-    resize, and with the service orchestration stack.
+    resize; with the service orchestration stack, with key-manager secret.
 
     For example:
 
@@ -60,10 +60,9 @@ def smoke(
 
       stackwright smoke --junit smoke.xml -o json
     """
-    from stackwright.cli.access import read_access
     from stackwright.cli.cluster.connection import connected
-    from stackwright.cli.cluster.failures import fail, run
-    from stackwright.cli.ui.errors import explained
+    from stackwright.cli.failures import exit_on_local_error, fail, run
+    from stackwright.cli.state.access import read_access
     from stackwright.smoke.checks import chosen
     from stackwright.smoke.ports import Failed
 
@@ -78,7 +77,7 @@ def smoke(
             return await read_access(cluster, namespace)
 
     access = run(work())
-    with explained(INTERRUPTED), _terminated_as_interrupted(), _folder(keep) as folder:
+    with exit_on_local_error(INTERRUPTED), _terminated_as_interrupted(), _folder(keep) as folder:
         try:
             stage = _stage(access, folder)
         except Failed as error:
@@ -114,7 +113,7 @@ def _line(result: Result) -> None:
 
 
 def _tell(results: list[Result], output: Output, junit: Path | None) -> None:
-    from stackwright.cli.output import Data, dumped
+    from stackwright.cli.ui.output import Data, dumped
     from stackwright.smoke import report
 
     written = junit is None or _written(junit, report.junit(results))

@@ -2,13 +2,14 @@
 
 It is an alternative to OpenStackDeployment and results in the same service objects. An absent section is disabled; a
 section without `enabled` has the default of the reference. Unsupported fields are rejected by name. A section of a
-service that Stackwright does not have may only be disabled, as in the reference.
+service that Stackwright does not have may only be disabled, as in the reference. What a disabled section contains is
+not judged here; the CRD, whose rules cannot see `enabled` above them, still refuses unsupported fields when written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import ClassVar
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
 
@@ -31,6 +32,7 @@ from stackwright.api.support import (
 from stackwright.cloud.controlplane.infrastructure import GaleraTemplates, MemcachedTemplates, RabbitTemplates
 from stackwright.cloud.controlplane.pods import Bus, BusReference
 from stackwright.cloud.controlplane.services import (
+    BarbicanTemplate,
     GlanceTemplate,
     HeatTemplate,
     HorizonTemplate,
@@ -51,6 +53,16 @@ INFRASTRUCTURE_ONLY = "infrastructure-only"
 class Section(CamelModel):
     enabled: bool = Field(True, description="Whether the service is deployed.")
     application_credential: OffAnyway | None = absent("Application credentials.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _off(cls, value: Any) -> Any:
+        """Other fields of a disabled section are ignored, as those of an unsupported section."""
+        if not isinstance(value, Mapping):
+            return value
+        enabled = value.get("enabled")
+        default = cls.model_fields["enabled"].default
+        return {"enabled": False} if (default if enabled is None else enabled) is False else value
 
 
 class ApiOverride(CamelModel):
@@ -92,6 +104,10 @@ class HeatSection(Api):
     cnf_api_override: ApiOverride | None = Field(
         None, alias="cnfAPIOverride", description="Route of its second API: not supported, empty only."
     )
+
+
+class BarbicanSection(Api):
+    template: BarbicanTemplate = Field(default_factory=lambda: BarbicanTemplate(), description="The service.")
 
 
 class HorizonSection(Api):
@@ -150,6 +166,7 @@ class OpenStackControlPlaneSpec(CamelModel):
     neutron: NeutronSection | None = Field(None, description="The networking service.")
     nova: NovaSection | None = Field(None, description="The compute service.")
     heat: HeatSection | None = Field(None, description="The orchestration service.")
+    barbican: BarbicanSection | None = Field(None, description="The key manager.")
     horizon: HorizonSection | None = Field(None, description="The dashboard.")
     galera: GaleraSection | None = Field(None, description="The database.")
     rabbitmq: RabbitSection | None = Field(None, description="The message buses.")
@@ -163,7 +180,6 @@ class OpenStackControlPlaneSpec(CamelModel):
     extra_mounts: UnsupportedList = unsupported("Further volumes.")
     application_credential: OffAnyway | None = absent("Application credentials.")
     openstackclient: Client | None = unused(None, "Keystone includes a client pod.")
-    barbican: Absent | None = absent("Key manager.")
     cinder: Absent | None = absent("Block storage.")
     designate: OffAnyway | None = absent("DNS service.")
     dns: Absent | None = absent("dnsmasq for hosts outside Kubernetes.")

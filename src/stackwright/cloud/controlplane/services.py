@@ -18,6 +18,7 @@ from stackwright.api.support import (
     UnsupportedNumber,
     UnsupportedText,
     unsupported,
+    unused,
 )
 from stackwright.cloud.controlplane.pods import (
     INI,
@@ -119,6 +120,38 @@ class HeatTemplate(Configured):
         default_factory=lambda: HeatProgram(), alias="heatCfnAPI", description="The API in the form of CloudFormation."
     )
     heat_engine: HeatProgram = Field(default_factory=lambda: HeatProgram(), description="The engines.")
+    messaging_bus: BusReference | None = Field(None, description="The message bus.")
+    rabbit_mq_cluster_name: Bus = Field("rabbitmq", description="The message bus.")
+
+
+SecretStore = Literal["simple_crypto"]
+SECRET_STORES: list[SecretStore] = ["simple_crypto"]
+
+
+class BarbicanProgram(Pods):
+    replicas: int = replicas_field()
+    custom_service_config: UnsupportedText = unsupported(
+        "Options of one program; those of barbican.template are for all programs."
+    )
+
+
+class KeystoneListener(Pods):
+    replicas: int = unused(0, "Keystone does not notify Barbican; secrets of deleted projects stay.")
+    custom_service_config: UnsupportedText = unsupported("Its options.")
+
+
+class BarbicanTemplate(Configured):
+    barbican_api: BarbicanProgram = Field(
+        default_factory=lambda: BarbicanProgram(), alias="barbicanAPI", description="The API."
+    )
+    barbican_worker: BarbicanProgram = Field(default_factory=lambda: BarbicanProgram(), description="The workers.")
+    barbican_keystone_listener: KeystoneListener | None = Field(None, description="Listener to Keystone.")
+    enabled_secret_stores: list[SecretStore] = Field(
+        default_factory=lambda: list(SECRET_STORES), min_length=1, max_length=1, description="Stores of secrets."
+    )
+    global_default_secret_store: SecretStore = Field("simple_crypto", description="The default store.")
+    simple_crypto_backend_secret: OptionalObjectName = unused("", "Stackwright generates the keys of Simple Crypto.")
+    pkcs11: Unsupported = unsupported("A hardware security module (PKCS#11).")
     messaging_bus: BusReference | None = Field(None, description="The message bus.")
     rabbit_mq_cluster_name: Bus = Field("rabbitmq", description="The message bus.")
 

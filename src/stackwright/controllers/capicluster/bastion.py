@@ -74,7 +74,13 @@ def as_machine(seen: Observed) -> dict[str, Any]:
 
 
 def removed(seen: Observed, server: Object) -> tuple[Action, ...]:
-    changes = propagated(server, seen.obj, as_machine(seen), seen.spec.get("identityRef"))
+    """The deletion of the bastion. If the cluster stays, its server does not stay in the cloud, where it would use the
+    cluster's security group, unless the credentials are lost.
+    """
+    machine = as_machine(seen)
+    if machine["credentialsLostPolicy"] == "Orphan" and not is_deleting(seen.obj):
+        machine["credentialsLostPolicy"] = "Detach"
+    changes = propagated(server, seen.obj, machine, seen.spec.get("identityRef"))
     return changes if is_deleting(server) else (*changes, Delete(SERVER_KIND, key_of(server)))
 
 
@@ -123,7 +129,7 @@ def _there(seen: Observed, owner: Owner, server: Object) -> Outcome:
 
 
 def _knows_addresses(seen: Observed) -> bool:
-    return seen.view is not None and "floating-ip" not in seen.view.unseen
+    return seen.view is not None and "floating-ip" not in seen.view.unlisted_types
 
 
 def _address(seen: Observed) -> CloudResource | None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from stackwright.controllers.capicluster import endpoint, stages
 from stackwright.controllers.capicluster.bastion import bastion
-from stackwright.controllers.capicluster.leave import leave
+from stackwright.controllers.capicluster.deletion import plan_deletion
 from stackwright.controllers.capicluster.objects import Wanted, attached, named_addresses, parts, wanted
 from stackwright.controllers.capicluster.observe import KIND, Observed
 from stackwright.controllers.capicluster.record import API, BASTION, SUBNET
@@ -27,7 +27,7 @@ from stackwright.controllers.capicluster.stages import (
     stage_of,
     stopped,
 )
-from stackwright.controllers.infra.capi_pause import pausable
+from stackwright.controllers.infra.capi_pause import without_actions_if_capi_paused
 from stackwright.controllers.infra.clusterapi import is_managed_elsewhere
 from stackwright.controllers.infra.drift import corrections, unmanaged_rules
 from stackwright.controllers.infra.drift import with_event as set_back
@@ -58,10 +58,10 @@ class _Api(NamedTuple):
     actions: tuple[Action, ...]
 
 
-@pausable
+@without_actions_if_capi_paused
 def decide(seen: Observed) -> Plan:
     if is_deleting(seen.obj):
-        return leave(seen)
+        return plan_deletion(seen)
     if is_managed_elsewhere(seen.obj):
         return Plan()  # another system writes its status
     if seen.errors:

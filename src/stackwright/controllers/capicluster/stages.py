@@ -10,8 +10,8 @@ from stackwright.controllers.capicluster.record import API, BASTION, GROUPS, NET
 from stackwright.controllers.capicluster.resolve import router, subnet
 from stackwright.controllers.infra.cloud_observation import AUTHENTICATION, project
 from stackwright.controllers.infra.managed_resources import Progress, record_of
-from stackwright.controllers.infra.references import named
-from stackwright.controllers.infra.report import keeping
+from stackwright.controllers.infra.references import status_entry
+from stackwright.controllers.infra.report import keeping_fields
 from stackwright.core.conditions import Condition, copied, done, find, waiting
 from stackwright.core.openstack.resources import ResourceKey
 from stackwright.core.plan import Action, Plan
@@ -70,7 +70,7 @@ def report(
     now = {stage.type: stage for stage in conditions}
     stages = (*ahead, *(now.get(type_) or _before(seen, type_) for type_ in STAGES))
     status["project"] = project(seen, record_of(seen.status))
-    return keeping(seen.status, FIELDS, stages, actions, requeue, **status)
+    return keeping_fields(seen.status, FIELDS, stages, actions, requeue, **status)
 
 
 def _before(seen: Observed, type_: str) -> Condition:
@@ -86,7 +86,7 @@ def facts(seen: Observed, found: Progress) -> dict[str, Any]:
     """Status fields that describe resources. Resources that were not listed keep their previous values."""
     things, fields = found.existing, dict(seen.found.names or {}) if seen.found else {}
     if NETWORK in things and SUBNET in things:
-        fields["network"] = named(things[NETWORK], subnets=[subnet(things[SUBNET])])
+        fields["network"] = status_entry(things[NETWORK], subnets=[subnet(things[SUBNET])])
     if ROUTER in things:  # keep its addresses if another client removed its gateway
         before = seen.status.get("router") or {}
         fields["router"] = {**(before if before.get("id") == things[ROUTER].id else {}), **router(things[ROUTER])}

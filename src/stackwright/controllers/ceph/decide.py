@@ -28,7 +28,7 @@ from stackwright.core.objects import (
 from stackwright.core.plan import Action, Apply, Delete, Finalizer, Key, Object, Plan, Publish
 from stackwright.core.secrets.writes import GatherSecret
 from stackwright.services.ceph.clients import claims
-from stackwright.services.ceph.exchange import taken
+from stackwright.services.ceph.exchange import ownership_error
 from stackwright.services.ceph.features import CephSettings
 from stackwright.services.ceph.kind import Ceph
 from stackwright.services.ceph.values import (
@@ -52,7 +52,7 @@ def decide(seen: Observed) -> Plan:
         return _withdraw(seen, seen.settings)
     # Objects of an external Ceph are not watched.
     again = None if seen.settings.trial else REFRESH
-    if other := taken(seen.settings, seen.requests, key_of(seen.obj)):
+    if other := ownership_error(seen.settings, seen.requests, key_of(seen.obj)):
         return Plan((), (blocked(EXCHANGE, "Taken", other),), requeue=again)
     actions: list[Action] = []
     if not seen.settings.trial and not has_finalizer(seen.obj):
@@ -164,7 +164,7 @@ def _withdraw(seen: Observed, settings: CephSettings) -> Plan:
     if not has_finalizer(seen.obj):
         return Plan()
     gone = Finalizer(Ceph.KIND, seen.obj, False)
-    foreign = taken(settings, seen.requests, key_of(seen.obj))
+    foreign = ownership_error(settings, seen.requests, key_of(seen.obj))
     found = [] if foreign else [(CONFIGMAP, seen.requests), (SECRET, seen.credentials)]
     mine = [Delete(kind, key_of(obj), "its Ceph object is deleted") for kind, obj in found if obj is not None]
     return Plan((*mine, gone))

@@ -1,4 +1,4 @@
-"""CephClient: a contract that the provider of Ceph fulfils, not a server that the operator calls."""
+"""CephClient: a contract that the provider of Ceph fulfils. The operator does not connect to Ceph."""
 
 from __future__ import annotations
 

@@ -45,10 +45,10 @@ def decide(seen: Observed) -> Plan:
         return _report(seen, waiting_for(STAGE, f"Ceph {meta['namespace']}/{spec.instance}", "it does not exist"))
     trial, source = seen.settings.trial, (seen.settings.exchange(meta["namespace"]), KEYS)
     ceph = (meta["namespace"], spec.instance)
-    if other := exchange.taken(seen.settings, seen.requests, ceph):
+    if other := exchange.ownership_error(seen.settings, seen.requests, ceph):
         return _report(seen, blocked(STAGE, "Taken", other), requeue=REFRESH)
     lack = _lacking(seen, source, spec.client)
-    if not lack and not exchange.owns(seen.settings, seen.requests, ceph):
+    if not lack and not exchange.owns_exchange(seen.settings, seen.requests, ceph):
         lack = f"Waiting for ConfigMap {source[0]}/{REQUESTS}: it does not name Ceph {'/'.join(ceph)} as its owner"
     if lack:
         return _report(seen, waiting(STAGE, lack, "WaitingForCeph"), requeue=None if trial else POLL)

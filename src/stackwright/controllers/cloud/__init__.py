@@ -6,6 +6,7 @@ from functools import partial
 
 from stackwright.api.kinds import DAEMONSET, NODE, POD, SECRET
 from stackwright.api.meta import Kind
+from stackwright.api.services.contracts import CephClient
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.cloud.registry import SERVICE_KINDS
 from stackwright.controllers.cloud.decide import decide
@@ -32,7 +33,7 @@ def _by_certificate(kind: Kind) -> Keys:
 def watches(kind: Kind) -> tuple[Watch, ...]:
     """The watches for the clouds of a kind."""
     # Watch other clouds as well: a blocked cloud continues when the older one is deleted.
-    watched = (*CLOUDS, *(resource.KIND for resource in SERVICE_KINDS), NODE)
+    watched = (*CLOUDS, *(resource.KIND for resource in SERVICE_KINDS), CephClient.KIND, NODE)
     return (
         *(Watch(each, all_in_namespace(kind)) for each in watched),
         *(Watch(each, _by_holder(kind)) for each in (DAEMONSET, POD)),

@@ -25,7 +25,7 @@ from stackwright.services.declaration import Chart, Service
 from stackwright.services.registry import BY_SERVICE
 from stackwright.services.values import BUILT, OverrideError, context_of, merged_values
 
-ENDPOINT = ("hosts", "namespace", "port")
+ENDPOINT, SUFFIX = ("hosts", "namespace", "port"), "cluster_domain_suffix"
 FIXED = "cannot be overridden, because other services, contracts and network policies use the value of the operator"
 # Any cloud is suitable, because the values do not depend on it.
 _CLOUD: Object = {
@@ -56,7 +56,10 @@ def _level_errors(declared: Service, schemas: Schemas, chart: str, values: Mappi
         cut(values, declared.conf_files.get(chart))
     except ValueError as error:  # the message begins with the path of the value
         return [f"{where}.{error}"]
-    return [*values_errors(schemas, chart, values, where), *_fixed_errors(declared, chart, values, where)]
+    fixed = list(_fixed_errors(declared, chart, values, where))
+    for daemonset, label, body in of_nodes(values):
+        fixed += _fixed_errors(declared, chart, body, path_text(("overrides", daemonset, "labels", label), where))
+    return [*values_errors(schemas, chart, values, where), *fixed]
 
 
 def _fixed_errors(declared: Service, chart: str, values: Mapping[str, Any], where: str) -> Iterator[str]:
@@ -65,7 +68,7 @@ def _fixed_errors(declared: Service, chart: str, values: Mapping[str, Any], wher
     if entries is None:  # a null removes all fields
         yield f"{where}.endpoints: {FIXED}"
     for name, entry in mapping(entries).items():
-        if entry is None:
+        if entry is None or name == SUFFIX:
             yield f"{path_text(('endpoints', name), where)}: {FIXED}"
         for field in ENDPOINT:
             if sets(entry, field):

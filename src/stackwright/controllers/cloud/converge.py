@@ -39,6 +39,7 @@ from stackwright.core.kubernetes.tolerations import Toleration
 from stackwright.core.kubernetes.workload_health import is_stuck, pod_cause
 from stackwright.core.objects import CLOUD, ensure, is_deleting, key_of, label
 from stackwright.core.plan import Action, Delete, Object, Plan
+from stackwright.services.ceph.kind import Ceph
 from stackwright.services.images import IDLE, images_and_tolerations, reference
 from stackwright.services.registry import BY_KIND
 
@@ -100,7 +101,13 @@ def converge(seen: Observed, spec: OpenStackDeploymentSpec, entry: Entry = Entry
     actions += entry.last
     # All releases wait for the images, so a failed pull explains the waits of all services.
     causes = [held] if held.reason in pulls.REASONS else []
-    rest = [*copied, held, *([entry.paused] if entry.paused else []), *_unused(entry.given or spec)]
+    rest = [
+        *copied,
+        held,
+        *_kept(seen, {each.key for each in every}),
+        *([entry.paused] if entry.paused else []),
+        *_unused(entry.given or spec),
+    ]
     ready = sum(1 for stage in services if stage.status)
     return Plan(
         tuple(actions),
@@ -179,13 +186,25 @@ def _state(current: Object | None) -> dict[str, str]:
 
 
 def _surplus(seen: Observed, wanted: set[tuple[str, str]], why: str) -> list[Action]:
-    """Service objects of this cloud that its spec no longer requests."""
+    """Service objects of this cloud that its spec no longer requests, and that have no data of another service."""
     mine = seen.obj["metadata"]["name"]
+    stores = {(Ceph.KIND.kind, each["spec"].get("instance")) for each in seen.clients}
     return [
         Delete(BY_KIND[kind].kind, key_of(found), why)
         for (kind, name), found in sorted(seen.services.items())
-        if (kind, name) not in wanted and label(found, CLOUD) == mine and not is_deleting(found)
+        if (kind, name) not in wanted | stores and label(found, CLOUD) == mine and not is_deleting(found)
     ]
+
+
+def _kept(seen: Observed, wanted: set[tuple[str, str]]) -> list[Condition]:
+    """Waits for the services whose data are in a Ceph that the spec no longer requests."""
+    clients = [
+        "/".join(key_of(each))
+        for each in seen.clients
+        if (key := (Ceph.KIND.kind, each["spec"].get("instance"))) not in wanted and key in seen.services
+    ]
+    text = f"Ceph is no longer requested, but kept until its clients are removed: {', '.join(clients)}"
+    return [waiting("Removal", text, "InUse")] if clients else []
 
 
 def _nodes(obj: Object) -> list[Condition]:

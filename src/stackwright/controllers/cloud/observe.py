@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from stackwright.api.kinds import DAEMONSET, EVENT, NODE, POD, SECRET
 from stackwright.api.meta import Kind
+from stackwright.api.services.contracts import CephClient
 from stackwright.cloud.controlplane import OpenStackControlPlane
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.cloud.registry import SERVICE_KINDS
@@ -29,6 +30,7 @@ class Observed:
     events    those of the namespace, if the DaemonSet might not be allowed to create its pods
     secrets   Secrets that the cloud itself owns
     pull_secrets  name → Secret in the operator's namespace, and Secret in the cloud's
+    clients   requests of services to a Ceph, which has their data
     """
 
     settings: Settings
@@ -41,6 +43,7 @@ class Observed:
     pods: tuple[Object, ...] = ()
     pull_secrets: Mapping[str, tuple[Object | None, Object | None]] = field(default_factory=dict)
     events: tuple[Object, ...] = ()
+    clients: tuple[Object, ...] = ()
 
 
 async def observe(settings: Settings, reader: Reader, key: Key, now: float) -> Observed | None:
@@ -78,6 +81,7 @@ async def observe_kind(kind: Kind, settings: Settings, reader: Reader, key: Key)
         tuple(pods),
         pull_secrets,
         tuple(events),
+        tuple(await reader.list(CephClient.KIND, key[0])),
     )
 
 

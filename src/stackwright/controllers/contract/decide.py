@@ -72,7 +72,7 @@ def decide(seen: Observed) -> Plan:
     secret = EnsureSecret(
         (namespace, secret_of(seen.obj)),
         seen.obj,
-        seen.contract.generated,
+        seen.contract.generated(spec),
         fixed=seen.contract.fixed(spec, namespace),
         templates=seen.contract.templates(spec),
     )

@@ -6,7 +6,7 @@ from stackwright.api.services.contracts import KeystoneService, KeystoneServiceS
 from stackwright.controllers.contract.database import host
 from stackwright.controllers.contract.objects import Contract, Raw
 from stackwright.core.objects import mapping
-from stackwright.core.plan import CatalogEntry
+from stackwright.core.plan import TRUSTEE_PASSWORD, CatalogEntry
 from stackwright.core.secrets.filling import literal
 from stackwright.services.keystone.kind import Keystone
 from stackwright.services.keystone.values import ADMIN_SECRET, PORT
@@ -29,7 +29,7 @@ TRUSTEE = """\
 [DEFAULT]
 stack_user_domain_name = {domain}
 stack_domain_admin = {trustee}
-stack_domain_admin_password = {password}
+stack_domain_admin_password = {trustee_password}
 
 [trustee]
 auth_type = password
@@ -53,6 +53,10 @@ def _fixed(spec: KeystoneServiceSpec, namespace: str) -> dict[str, str]:
         "region_name": spec.region,
         **({"domain": spec.trustee.domain, "trustee": spec.trustee.username} if spec.trustee else {}),
     }
+
+
+def _generated(spec: KeystoneServiceSpec) -> tuple[str, ...]:
+    return ("password", "cache_key", *([TRUSTEE_PASSWORD] if spec.trustee else []))
 
 
 def _action(spec: KeystoneServiceSpec, namespace: str, absent: bool) -> CatalogEntry:
@@ -84,6 +88,6 @@ IDENTITY = Contract(
     _templates,
     _action,
     _claims,
-    generated=("password", "cache_key"),
+    generated=_generated,
     revision=("roles",),  # roles that the spec no longer names are revoked
 )

@@ -22,7 +22,7 @@ class Contract:
     claims           raw spec → names of resources that only one object may have, as texts
     uses             raw spec → names of resources that several objects may share, as texts
     kept             the action without resources that the specs of other objects need
-    generated        fields of the Secret with random values
+    generated        spec → fields of the Secret with random values
     revision         changes when a new version of the action does more, so that existing accounts are applied again
     """
 
@@ -36,7 +36,7 @@ class Contract:
     claims: Callable[[Raw], Iterable[str]]
     uses: Callable[[Raw], Iterable[str]] = lambda spec: ()
     kept: Callable[[Any, Iterable[Raw]], Account] = lambda action, others: action
-    generated: tuple[str, ...] = ("password",)
+    generated: Callable[[Any], tuple[str, ...]] = lambda spec: ("password",)
     revision: tuple[str, ...] = ()
 
 

@@ -95,6 +95,14 @@ def _orchestration(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[
         yield from _options(where, "heat", template.custom_service_config)
 
 
+def _key_manager(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[LevelValues]:
+    if spec.barbican:
+        where, template = "spec.barbican.template", spec.barbican.template
+        yield _replicas(f"{where}.barbicanAPI", "barbican", "api", template.barbican_api.replicas)
+        yield _replicas(f"{where}.barbicanWorker", "barbican", "worker", template.barbican_worker.replicas)
+        yield from _options(where, "barbican", template.custom_service_config)
+
+
 def _dashboard(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[LevelValues]:
     if spec.horizon:
         yield _replicas("spec.horizon.template", "horizon", "horizon", spec.horizon.template.replicas)
@@ -109,6 +117,7 @@ LEVELS: dict[str, Callable[[OpenStackControlPlaneSpec, Wanted], Iterable[LevelVa
     "networking": _networking,
     "compute": _compute,
     "orchestration": _orchestration,
+    "key-manager": _key_manager,
     "dashboard": _dashboard,
 }
 

@@ -1,4 +1,5 @@
-"""Converts an OpenStackControlPlane to an OpenStackDeploymentSpec, and to refinements for the rest. Pure.
+"""Converts an OpenStackControlPlane to an OpenStackDeploymentSpec, and the fields that have no place in it to
+refinements of service objects. Pure.
 
 The models have already validated everything here.
 """

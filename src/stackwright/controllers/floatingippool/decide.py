@@ -23,15 +23,15 @@ from stackwright.controllers.floatingippool.assignment import (
     servable,
     updates,
 )
+from stackwright.controllers.floatingippool.deletion import plan_deletion
 from stackwright.controllers.floatingippool.inventory import Inventory, inventory, kept, unusable_causes
-from stackwright.controllers.floatingippool.leave import leave
 from stackwright.controllers.floatingippool.objects import FIELDS, adoptable, part
 from stackwright.controllers.floatingippool.observe import KIND, Observed
-from stackwright.controllers.infra.capi_pause import pausable
+from stackwright.controllers.infra.capi_pause import without_actions_if_capi_paused
 from stackwright.controllers.infra.cloud_observation import AUTHENTICATION, project
 from stackwright.controllers.infra.clusterapi import CLAIM
 from stackwright.controllers.infra.managed_resources import Owner, Progress, plan_next, record_of, written
-from stackwright.controllers.infra.report import keeping
+from stackwright.controllers.infra.report import keeping_fields
 from stackwright.core.conditions import Condition, blocked, done, waiting
 from stackwright.core.objects import is_deleting
 from stackwright.core.openstack.calls import CloudCall
@@ -43,10 +43,10 @@ POLL = 10.0  # seconds; claims are polled, not watched
 SPARE = 50  # maximum number of floating IPs beyond one per claim, because some may be unusable
 
 
-@pausable
+@without_actions_if_capi_paused
 def decide(seen: Observed) -> Plan:
     if is_deleting(seen.obj):
-        return leave(seen)
+        return plan_deletion(seen)
     if seen.errors:
         return _report(seen, blocked(ADDRESSES, "InvalidSpec", "; ".join(seen.errors)))
     if seen.claims is None:
@@ -69,13 +69,13 @@ def _report(
     """Status fields that are not passed keep their values."""
     ahead = (done(AUTHENTICATION),) if seen.view and stage.type != AUTHENTICATION else ()
     status["project"] = project(seen, record_of(seen.status))
-    return keeping(seen.status, FIELDS, [*ahead, stage], actions, requeue, **status)
+    return keeping_fields(seen.status, FIELDS, [*ahead, stage], actions, requeue, **status)
 
 
 def _serve(seen: Observed) -> Plan:
     assert seen.cloud is not None
     assert seen.view is not None
-    if "floating-ip" in seen.view.unseen:
+    if "floating-ip" in seen.view.unlisted_types:
         return Plan(apart(ADDRESSES, updates(seen, {})), requeue=POLL)  # as often as claims are polled
     recorded = record_of(seen.status)
     new = adoptable(seen, recorded, seen.view)

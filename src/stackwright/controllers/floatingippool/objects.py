@@ -51,7 +51,7 @@ def adoptable(seen: Observed, record: Mapping[ResourceKey, str], view: ProjectVi
         address, port = thing.facts.get("floating_ip_address"), thing.facts.get("port_id")
         return address not in used and port not in used, bool(port), thing.id
 
-    ours = (t for t in view.things if t.what == "floating-ip" and marked_by(t, seen.identity))
+    ours = (t for t in view.things if t.type == "floating-ip" and marked_by(t, seen.identity))
     new = (t for t in ours if t.id not in ids and t.mark not in marks)
     return {("floating-ip", thing.id): thing.id for thing in sorted(new, key=rank)}
 

@@ -13,7 +13,7 @@ from stackwright.controllers.infra.clusterapi import NAME as NAME_LABEL
 from stackwright.controllers.infra.managed_resources import record_of
 from stackwright.controllers.infra.observe import ReferencesObservation, observe_cloud, resolving, viewing
 from stackwright.controllers.infra.reads import cluster_of, list_if_served
-from stackwright.controllers.infra.references import Answers, Resolver, named
+from stackwright.controllers.infra.references import Answers, Resolver, status_entry
 from stackwright.controllers.infra.server_template import SERVER_KIND
 from stackwright.core.conditions import is_ready
 from stackwright.core.objects import is_deleting, label
@@ -123,21 +123,21 @@ def _of_pool(objects: Iterable[Object], pool: str) -> tuple[Object, ...]:
 
 
 def _resolve(spec: Mapping[str, Any], status: Mapping[str, Any], answers: Answers) -> Found:
-    asks = Resolver(answers)
+    resolver = Resolver(answers)
     network = status.get("floatingIPNetwork")
-    if not network and (found := asks.outside(spec.get("floatingIPNetwork"), "spec.floatingIPNetwork")):
-        network = named(found)
+    if not network and (found := resolver.external_network(spec.get("floatingIPNetwork"), "spec.floatingIPNetwork")):
+        network = status_entry(found)
     given = {}
     for address in spec.get("preAllocatedFloatingIPs") or ():
-        if there := asks.all(query("floating-ip", floating_ip_address=address)):
+        if there := resolver.matches(query("floating-ip", floating_ip_address=address)):
             given[str(address)] = there[0]
-    return Found(network or {}, given, tuple(asks.missing), tuple(asks.problems))
+    return Found(network or {}, given, tuple(resolver.missing), tuple(resolver.problems))
 
 
 def _asker(seen: Observed) -> Subscription:
     meta = seen.obj["metadata"]
     waits = is_deleting(seen.obj) or not is_ready(seen.obj) or bool(seen.waiting)
     serves = frozenset(str(claim["metadata"]["uid"]) for claim in seen.waiting)
-    known = ids(record_of(seen.status).items()) | {(t.what, t.id) for t in seen.found.given.values()}
+    known = ids(record_of(seen.status).items()) | {(t.type, t.id) for t in seen.found.given.values()}
     key = (meta["namespace"], meta["name"])
     return Subscription(NAME, key, seen.identity, KINDS, known, waits, seen.begun, serves, seen.moved)

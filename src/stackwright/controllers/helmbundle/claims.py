@@ -25,11 +25,11 @@ def release_key(obj: Object, release: Object) -> Key:
 def claims(settings: Settings, obj: Object) -> frozenset[Key]:
     """Releases that a HelmBundle names or named earlier, in namespaces that it may use."""
     own = obj["metadata"]["namespace"]
-    named = frozenset(release_key(obj, each) for each in obj["spec"]["releases"]) | past(obj)
+    named = frozenset(release_key(obj, each) for each in obj["spec"]["releases"]) | recorded_releases(obj)
     return frozenset(key for key in named if permitted(settings, own, key[0]))
 
 
-def leaving(settings: Settings, obj: Object) -> frozenset[Key]:
+def releases_to_uninstall(settings: Settings, obj: Object) -> frozenset[Key]:
     """Releases of a HelmBundle to uninstall: all if it is being deleted, else those that its spec no longer names."""
     kept = () if is_deleting(obj) else obj["spec"]["releases"]
     return claims(settings, obj) - {release_key(obj, each) for each in kept}
@@ -46,7 +46,7 @@ def installed_by(obj: Object, record: Release) -> bool:
     return bool(record.digest) and (took_over or not record.bundle)
 
 
-def past(obj: Object) -> frozenset[Key]:
+def recorded_releases(obj: Object) -> frozenset[Key]:
     """Releases that the status of a HelmBundle lists."""
     return frozenset(
         (str(status.get("namespace") or obj["metadata"]["namespace"]), name)
@@ -54,14 +54,14 @@ def past(obj: Object) -> frozenset[Key]:
     )
 
 
-def holder(key: Key, record: Release | None, claimants: Iterable[Object]) -> Key:
+def release_owner(key: Key, record: Release | None, claimants: Iterable[Object]) -> Key:
     """The HelmBundle that owns a release; `claimants` must not be empty."""
     found = sorted(claimants, key=lambda obj: _order(obj, key))
     named = [obj for obj in found if record and record.bundle == bundle_label(key_of(obj))]
     return key_of((named or found)[0])
 
 
-def makes(declared: Service, owner: Object | None, obj: Object) -> bool:
+def has_created(declared: Service, owner: Object | None, obj: Object) -> bool:
     """Whether this service object created this HelmBundle; owner references alone are no proof."""
     if owner is None or owner["metadata"].get("uid") != controller_of(obj).get("uid"):
         return False
@@ -75,7 +75,7 @@ def makes(declared: Service, owner: Object | None, obj: Object) -> bool:
 
 
 def _order(obj: Object, key: Key) -> tuple[bool, str, str]:
-    had = key in past(obj) and bool(statuses_of(obj)[key[1]].get("revision"))
+    had = key in recorded_releases(obj) and bool(statuses_of(obj)[key[1]].get("revision"))
     return not had, str(obj["metadata"].get("creationTimestamp", "")), str(obj["metadata"].get("uid", ""))
 
 

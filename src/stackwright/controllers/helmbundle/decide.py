@@ -7,7 +7,7 @@ admission was disabled or unavailable, no part of such an update of the HelmBund
 from __future__ import annotations
 
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.controllers.helmbundle.claims import past, release_key, statuses_of
+from stackwright.controllers.helmbundle.claims import recorded_releases, release_key, statuses_of
 from stackwright.controllers.helmbundle.observe import Observed
 from stackwright.controllers.helmbundle.release import next_step
 from stackwright.controllers.helmbundle.step import Step
@@ -49,7 +49,7 @@ def _remove(seen: Observed) -> Plan:
 def _dropped(seen: Observed) -> list[Key]:
     """Releases in the status of this HelmBundle that its spec no longer names."""
     wanted = {release_key(seen.obj, each) for each in seen.obj["spec"]["releases"]}
-    return sorted(filter(seen.may_uninstall, past(seen.obj) - wanted))
+    return sorted(filter(seen.may_uninstall, recorded_releases(seen.obj) - wanted))
 
 
 def _held(name: str, step: Step, by: list[str]) -> Step:

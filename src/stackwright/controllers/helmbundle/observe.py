@@ -10,12 +10,12 @@ from stackwright.api.kinds import DAEMONSET, EVENT, JOB, NODE, POD, SECRET, WORK
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.controllers.helmbundle.claims import (
     claims,
-    holder,
+    has_created,
     installed_by,
-    leaving,
-    makes,
-    past,
+    recorded_releases,
     release_key,
+    release_owner,
+    releases_to_uninstall,
     statuses_of,
 )
 from stackwright.controllers.helmbundle.validate import permitted
@@ -85,7 +85,7 @@ class Observed:
 
     @cached_property
     def _reported(self) -> dict[str, Object]:
-        statuses, had = statuses_of(self.obj), past(self.obj)
+        statuses, had = statuses_of(self.obj), recorded_releases(self.obj)
         named = [release_key(self.obj, each) for each in self.obj["spec"]["releases"]]
         return {name: dict(statuses[name]) for namespace, name in named if (namespace, name) in had}
 
@@ -179,7 +179,7 @@ async def _taken(settings: Settings, reader: Reader, obj: Object) -> dict[Key, K
     taken = {}
     for key in sorted(key for key, found in rivals.items() if found):
         records = releases(await reader.list(SECRET, key[0], SELECTOR))
-        if (other := holder(key, records.get(key[1]), [obj, *rivals[key]])) != me:
+        if (other := release_owner(key, records.get(key[1]), [obj, *rivals[key]])) != me:
             taken[key] = other
     return taken
 
@@ -191,7 +191,7 @@ async def _foreign(settings: Settings, reader: Reader, obj: Object) -> frozenset
     deployed revision decides: it is still the one that runs.
     """
     found = set()
-    for key in sorted(leaving(settings, obj)):
+    for key in sorted(releases_to_uninstall(settings, obj)):
         records = revisions(await reader.list(SECRET, key[0], {**SELECTOR, "name": key[1]}))
         deployed = [record for record in records if record.state == "deployed"]
         if records and not installed_by(obj, (deployed or records)[-1]):
@@ -205,7 +205,7 @@ async def _made(reader: Reader, obj: Object) -> bool:
     declared = BY_KIND.get(str(ref.get("kind")))
     if declared is None or ref.get("apiVersion") != declared.kind.api_version:
         return False
-    return makes(declared, await reader.get(declared.kind, (obj["metadata"]["namespace"], str(ref["name"]))), obj)
+    return has_created(declared, await reader.get(declared.kind, (obj["metadata"]["namespace"], str(ref["name"]))), obj)
 
 
 async def _look(reader: Reader, namespace: str, names: list[str], seen: Observed) -> Observed:

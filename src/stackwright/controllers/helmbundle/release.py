@@ -39,7 +39,7 @@ from stackwright.core.conditions import Condition, blocked, condition_type, done
 from stackwright.core.helm.records import FAILED
 from stackwright.core.helm.rollouts import active, is_starting, lost, node_of, own_pods
 from stackwright.core.kubernetes import pod_security, precache, pulls, tolerations
-from stackwright.core.kubernetes.nodes import are, named
+from stackwright.core.kubernetes.nodes import is_or_are, nodes_text
 from stackwright.core.kubernetes.workload_health import why
 from stackwright.core.objects import CLOUD, controller_of, label
 from stackwright.core.plan import HelmUpgrade, Object
@@ -177,7 +177,7 @@ def _watch(seen: Observed, wanted: Object, record: Release, target: str) -> Step
         )
     unready, away = seen.unready(name), away_of(seen, name)
     if not unready:
-        message = f"without {named(away)}, which {are(away)} not ready" if away else ""
+        message = f"without {nodes_text(away)}, which {is_or_are(away)} not ready" if away else ""
         return Step((), done(condition_type(name), message, "Deployed"), status_of(record, success=True, away=away))
     # StatefulSets and Deployments before Jobs, which usually depend on them.
     message = "; ".join(_why(seen, each) for each in unready)
@@ -203,7 +203,7 @@ def _why(seen: Observed, workload: Object) -> str:
     pods = own_pods(workload, seen.pods)
     cause = why(workload, [pod for pod in pods if node_of(pod) not in seen.away])
     gone = {node_of(pod) for pod in lost(workload, pods, seen.away)}
-    return f"{cause}; waits for {named(gone)}, which {are(gone)} not ready" if gone else cause
+    return f"{cause}; waits for {nodes_text(gone)}, which {is_or_are(gone)} not ready" if gone else cause
 
 
 def _reason(seen: Observed, unready: list[Object]) -> str:

@@ -34,7 +34,7 @@ from stackwright.controllers.helmbundle.step import (
 from stackwright.core.ages import Progress
 from stackwright.core.conditions import blocked, condition_type, steady, waiting
 from stackwright.core.helm.records import FAILED, is_transient
-from stackwright.core.kubernetes.nodes import are, named
+from stackwright.core.kubernetes.nodes import is_or_are, nodes_text
 from stackwright.core.plan import HelmRollback, Object
 from stackwright.core.ports import Release
 from stackwright.services.registry import VOTING
@@ -62,7 +62,7 @@ class Rollback:
         return cls(revision, str(before.get("rollbackCause") or UNKNOWN), before.get("away") or ())
 
     def message(self, phase: str, failure: str = "") -> str:
-        again = f"; retried when {named(self.away)} {are(self.away)} ready" if self.away else ""
+        again = f"; retried when {nodes_text(self.away)} {is_or_are(self.away)} ready" if self.away else ""
         return f"{self.cause}; {phase} to revision {self.revision}{again}{f' failed: {failure}' if failure else ''}"
 
     def status(self, record: Release | None, digest: str, message: str, stood: Progress | None = None) -> Object:
@@ -77,7 +77,7 @@ def nodes_back(seen: Observed, before: Object) -> list[str]:
 
 def retry(wanted: Object, record: Release | None, target: str, back: list[str]) -> Step:
     """The step before the retry of a digest that was rolled back. It only records the retry in the status."""
-    message = f"Retrying release {wanted['name']}: {named(back)} {are(back)} available again"
+    message = f"Retrying release {wanted['name']}: {nodes_text(back)} {is_or_are(back)} available again"
     status = {**status_of(record, success=False, message=message), "retriedDigest": target}
     condition = waiting(condition_type(wanted["name"]), message, "Upgrading")
     return Step((), condition, status, SETTLE, first=True)

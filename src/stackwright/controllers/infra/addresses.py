@@ -25,7 +25,7 @@ class Unusable:
 
 def is_of(thing: CloudResource, uid: str, record: Record) -> bool:
     """Whether the object with this identity and record created the resource."""
-    return marked_by(thing, uid) or (thing.what, thing.id) in {(key[0], id_) for key, id_ in record.items()}
+    return marked_by(thing, uid) or (thing.type, thing.id) in {(key[0], id_) for key, id_ in record.items()}
 
 
 def why_unusable(ip: CloudResource, made: bool, ports: Collection[str], whose: str) -> Unusable | None:

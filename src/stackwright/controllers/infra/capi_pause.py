@@ -30,7 +30,7 @@ class Pausable(Protocol):
 S = TypeVar("S", bound=Pausable)
 
 
-def pausable(decide: Callable[[S], Plan]) -> Callable[[S], Plan]:
+def without_actions_if_capi_paused(decide: Callable[[S], Plan]) -> Callable[[S], Plan]:
     """Wrap `decide` so that a paused object gets a plan without actions."""
 
     @wraps(decide)

@@ -71,7 +71,7 @@ class CloudObservation:
         return is_guarded(self.obj, self.origin)
 
     @property
-    def asks(self) -> bool:
+    def needs_cloud(self) -> bool:
         """Whether a reconcile of this object needs requests to its cloud."""
         if self.paused or not self.spec.get("identityRef"):
             return False
@@ -84,14 +84,14 @@ S = TypeVar("S", bound=CloudObservation)
 
 
 def with_view(seen: S, view: ProjectView, record: Mapping[Any, Any]) -> S:
-    """Add the view of the project, or BlockedOtherProject if the resources of the record are in another one.
+    """Add the view of the project. Raises TerminalCloudError if the resources of the record are in another one.
 
     In another project or region all recorded resources would seem deleted; they would be created again or left behind.
     """
     was = str(seen.status.get("project") or "")
     if record and was and view.place and (there := _elsewhere(was, view, record)):
         text = f"spec.identityRef selects project {view.place}, but the resources of this object are in {there}"
-        return with_error(seen, TerminalCloudError(Reason.OTHER_PROJECT, text))
+        raise TerminalCloudError(Reason.OTHER_PROJECT, text)
     return replace(seen, view=view)
 
 

@@ -29,13 +29,13 @@ def corrections(owner: Owner, parts: Iterable[DesiredResource], found: Progress)
 
 def unmanaged_rules(owner: Owner, found: Progress, view: ProjectView) -> Iterator[CloudCall]:
     """Deletions of rules that other clients added to our security groups."""
-    ours = {(thing.what, thing.id) for thing in found.existing.values()}
+    ours = {(thing.type, thing.id) for thing in found.existing.values()}
     known = {(what, id_) for (what, _), id_ in found.record.items()}
     for thing in view.things:
-        what, field = TYPES[thing.what].parent or ("", "")
-        if (what, thing.facts.get(field)) not in ours or (thing.what, thing.id) in known or marked_by(thing, owner.uid):
+        what, field = TYPES[thing.type].parent or ("", "")
+        if (what, thing.facts.get(field)) not in ours or (thing.type, thing.id) in known or marked_by(thing, owner.uid):
             continue
-        yield owner.call("delete", (thing.what, thing.id), id=thing.id, why="not in the spec")
+        yield owner.call("delete", (thing.type, thing.id), id=thing.id, why="not in the spec")
 
 
 def with_event(obj: Object, found: Iterable[CloudCall], stage_of: Callable[[ResourceKey], str]) -> tuple[Action, ...]:
@@ -57,7 +57,7 @@ def _differs(wanted: Mapping[str, Any], thing: CloudResource) -> dict[str, Any]:
     have = {**thing.facts, **({"name": thing.name} if thing.name else {})}
     return {
         field: sorted({*(have[field] or ()), *wanted[field]}) if field == "tags" else wanted[field]
-        for field in TYPES[thing.what].compared
+        for field in TYPES[thing.type].compared
         if field in wanted and field in have and not _same(field, wanted[field], have[field])
     }
 

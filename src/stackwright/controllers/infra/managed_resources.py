@@ -34,7 +34,7 @@ Others = Sequence[
 
 def is_gone(thing: CloudResource) -> bool:
     """Whether a listed resource is deleted."""
-    return thing.state in TYPES[thing.what].gone
+    return thing.state in TYPES[thing.type].gone
 
 
 def written(record: Mapping[ResourceKey, Any]) -> dict[str, Any]:
@@ -98,7 +98,7 @@ class Progress:
     @property
     def note(self) -> str:
         """The possible originals and copies, as text; empty without any."""
-        names = ", ".join(f"{thing.what} {thing.id}" for thing in (*self.originals, *self.copies))
+        names = ", ".join(f"{thing.type} {thing.id}" for thing in (*self.originals, *self.copies))
         text = "Kept, because they have the mark of a recorded one and may be the originals; delete the wrong ones"
         return f"{text}: {names}" if names else ""
 
@@ -117,11 +117,11 @@ def plan_next(owner: Owner, parts: Sequence[DesiredResource], record: Record, vi
     for key, id_ in record.items():
         if (thing := view.get(key, id_)) is not None and not is_gone(thing):
             existing[key] = thing
-    missing = tuple(key for key in record if key not in existing and key[0] not in view.unseen)
+    missing = tuple(key for key in record if key not in existing and key[0] not in view.unlisted_types)
     others = others_of(owner, record, view)
     wanted = {part.resource_key for part in parts}
     if view.settled:
-        copied = {key for key, thing, is_kept in others if is_kept and TYPES[thing.what].copied}
+        copied = {key for key, thing, is_kept in others if is_kept and TYPES[thing.type].copied}
         for key in [key for key in missing if key not in wanted and key not in copied]:
             del known[key]
         missing = tuple(key for key in missing if key in wanted)
@@ -136,12 +136,12 @@ def plan_next(owner: Owner, parts: Sequence[DesiredResource], record: Record, vi
                 known[part.resource_key], existing[part.resource_key] = found[0].id, found[0]
     if missing and not view.certain:
         return uncertain(Progress(known, existing=existing, wait="Checking that no resource is missing"), record, view)
-    twins = twins_of(owner, [(s, t, is_kept and (s in wanted or TYPES[t.what].copied)) for s, t, is_kept in others])
-    originals = tuple(t for s, t, is_kept in others if is_kept and s in wanted and not TYPES[t.what].copied)
+    twins = twins_of(owner, [(s, t, is_kept and (s in wanted or TYPES[t.type].copied)) for s, t, is_kept in others])
+    originals = tuple(t for s, t, is_kept in others if is_kept and s in wanted and not TYPES[t.type].copied)
     if missing or twins:
         return Progress(known, twins, missing, existing)
     if ambiguous:
-        what, ids = ambiguous[0].what, ", ".join(thing.id for thing in ambiguous)
+        what, ids = ambiguous[0].type, ", ".join(thing.id for thing in ambiguous)
         wait = f"Several {what}s have the mark of this server, and which one belongs to it is unknown: {ids}"
         return Progress(known, existing=existing, wait=wait, ambiguous=ambiguous)
     for part in parts:
@@ -164,7 +164,7 @@ def plan_next(owner: Owner, parts: Sequence[DesiredResource], record: Record, vi
 
 def _fits(thing: CloudResource, part: DesiredResource, known: Record) -> bool:
     """Whether a resource can be adopted: it exists, and names resources of this object only as its part would."""
-    named = [field for field in TYPES[thing.what].needs if isinstance(thing.facts.get(field), str)]
+    named = [field for field in TYPES[thing.type].needs if isinstance(thing.facts.get(field), str)]
     if is_gone(thing) or not named:
         return not is_gone(thing)
     try:

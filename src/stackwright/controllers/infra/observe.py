@@ -39,7 +39,7 @@ async def observe_cloud(
 
     Nothing is read if the object needs no requests to its cloud.
     """
-    if not seen.asks:
+    if not seen.needs_cloud:
         return seen
     key = key_of(seen.obj)
     try:
@@ -49,8 +49,7 @@ async def observe_cloud(
             cloud = await cloud_of(reader, key[0], seen.spec["identityRef"])
             seen = replace(seen, cloud=cloud)
             for step in steps:
-                if not seen.failure:
-                    seen = await step(seen, cloud)
+                seen = await step(seen, cloud)
             return seen
     except (TransientCloudError, TerminalCloudError) as error:
         return with_error(seen, error)

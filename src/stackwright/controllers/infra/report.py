@@ -9,7 +9,7 @@ from stackwright.core.conditions import Condition
 from stackwright.core.plan import Action, Plan, staged
 
 
-def keeping(
+def keeping_fields(
     before: Mapping[str, Any],
     fields: Mapping[str, Any],
     stages: Sequence[Condition],

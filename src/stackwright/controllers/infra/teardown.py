@@ -61,7 +61,7 @@ def tear_down(
         # Deletions apart: the record keeps a resource until it is gone.
         calls = tuple(replace(call, stage=DELETED) if removes(call) else call for call in found.calls)
         return deletion_plan(stage, _status(seen, record, written(found.record)), calls)
-    left = ", ".join(f"{thing.what} {thing.id}" for thing in found.copies)
+    left = ", ".join(f"{thing.type} {thing.id}" for thing in found.copies)
     text = f"Left in the cloud, because they have our mark but may belong to another client: {left}"
     warning = (Warn(seen.obj, "LeftBehind", text),) if left else ()
     return Plan((*warning, Finalizer(kind, seen.obj, False)))
@@ -77,16 +77,16 @@ def plan_removal(owner: Owner, record: Record, view: ProjectView) -> Progress:
     others = others_of(owner, record, view)
     if twins := twins_of(owner, others):
         return _until_gone(record, twins, "duplicates")
-    kept_for = {(t.what, t.id): key for key, t, is_kept in others if is_kept and TYPES[t.what].copied}
+    kept_for = {(t.type, t.id): key for key, t, is_kept in others if is_kept and TYPES[t.type].copied}
     copies, copied = kept_for.keys() | _several(owner, record, view), set(kept_for.values())
     names = {(key[0], id_): key for key, id_ in record.items()}
-    found = {(t.what, t.id): t for t in view.things if not is_gone(t)}
+    found = {(t.type, t.id): t for t in view.things if not is_gone(t)}
     left = {key: t for key, t in found.items() if key in names or (marked_by(t, owner.uid) and key not in copies)}
     kept = {
         key: id_ for key, id_ in record.items() if (key[0], id_) in left or key in copied or not view.proves(key[0])
     }
     for what in deletion_order():
-        if due := [thing for thing in left.values() if thing.what == what]:
+        if due := [thing for thing in left.values() if thing.type == what]:
             calls = (remove(owner, names.get((what, t.id), (what, t.name)), t) for t in due)
             return _until_gone(kept, tuple(call for call in calls if call is not None), _named(due))
     remaining = tuple(thing for key, thing in found.items() if key in copies)
@@ -103,13 +103,13 @@ def _until_gone(record: Record, calls: tuple[CloudCall, ...], what: str) -> Prog
 def _several(owner: Owner, record: Record, view: ProjectView) -> set[tuple[str, str]]:
     """Volumes that share a mark without a record; one of them is ours."""
     known = {mark(owner.uid, key) for key in record}
-    copied = [t for t in view.things if TYPES[t.what].copied]
+    copied = [t for t in view.things if TYPES[t.type].copied]
     marks = Counter(t.mark for t in copied if marked_by(t, owner.uid))
-    return {(t.what, t.id) for t in copied if marks[t.mark] > 1 and t.mark not in known}
+    return {(t.type, t.id) for t in copied if marks[t.mark] > 1 and t.mark not in known}
 
 
 def _named(things: list[CloudResource]) -> str:
-    return ", ".join(f"{thing.what} {thing.name or thing.id}" for thing in things)
+    return ", ".join(f"{thing.type} {thing.name or thing.id}" for thing in things)
 
 
 def deletion_plan(
@@ -125,8 +125,8 @@ def _status(seen: CloudObservation, record: Record, written: Mapping[str, Any]) 
 
 
 def _without(record: Record, view: ProjectView, keeps: Collection[str]) -> tuple[Record, ProjectView]:
-    kept = {(thing.what, thing.id) for thing in view.things if thing.facts.get("floating_ip_address") in keeps}
-    things = tuple(thing for thing in view.things if (thing.what, thing.id) not in kept)
+    kept = {(thing.type, thing.id) for thing in view.things if thing.facts.get("floating_ip_address") in keeps}
+    things = tuple(thing for thing in view.things if (thing.type, thing.id) not in kept)
     return {key: id_ for key, id_ in record.items() if (key[0], id_) not in kept}, replace(view, things=things)
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from stackwright.controllers.infra.capi_pause import pausable
+from stackwright.controllers.infra.capi_pause import without_actions_if_capi_paused
 from stackwright.controllers.infra.origin import guard, is_guarded, is_restored
-from stackwright.controllers.infra.report import keeping
+from stackwright.controllers.infra.report import keeping_fields
 from stackwright.controllers.infra.server_template import INSTANCE, SERVER_KIND, adopted, propagated
 from stackwright.controllers.infra.teardown import DELETED, POLL
 from stackwright.controllers.machine.objects import provider_id, server_of
@@ -42,7 +42,7 @@ FIELDS = {
 SOON = 5.0  # seconds; Machines are polled, and all earlier waits take longer
 
 
-@pausable
+@without_actions_if_capi_paused
 def decide(seen: Observed) -> Plan:
     if is_deleting(seen.obj):
         return _leave(seen)
@@ -69,7 +69,7 @@ def _report(
     seen: Observed, stage: Condition, actions: tuple[Action, ...] = (), requeue: float | None = None, **status: Any
 ) -> Plan:
     """Status fields that are not passed keep their values."""
-    return keeping(seen.status, FIELDS, [stage], actions, requeue, **status)
+    return keeping_fields(seen.status, FIELDS, [stage], actions, requeue, **status)
 
 
 def _changes(seen: Observed, server: Object) -> tuple[Action, ...]:

@@ -1,4 +1,5 @@
-"""Adopts the server of a machine with a providerID if the object has no record of it, and what a record lacks. Pure.
+"""Adopts existing resources: the server that a providerID names, if the object has no record of it, and ports and
+volumes that the record lacks. Pure.
 
 A marked resource takes precedence. An unmarked server, as another provider created it, is adopted if it matches the
 wanted one: same name, same flavor, and all ports, trunks and volumes with the names from the spec. The record of such
@@ -46,24 +47,24 @@ def adopt(
     flavor = server.facts.get("flavor")
     if spec.get("flavor") and flavor and flavor != spec["flavor"]:
         return Adoption(problem=f"its flavor is {flavor}")
-    asks = {
-        part.resource_key: _question(name, part.resource_key, server.id)
+    queries = {
+        part.resource_key: _query(name, part.resource_key, server.id)
         for part in parts
         if part.resource_key != SERVER_KEY and part.resource_key not in record
     }
-    if missing := tuple(asked for asked in asks.values() if asked not in answers):
+    if missing := tuple(wanted for wanted in queries.values() if wanted not in answers):
         return Adoption(missing=missing)
     found: dict[ResourceKey, str] = dict(record)
-    for key, asked in asks.items():
+    for key, wanted in queries.items():
         port = found.get(("port", key[1]), "")
-        there = [thing.id for thing in answers[asked] if _is_of(thing, server, port)]
+        there = [thing.id for thing in answers[wanted] if _is_of(thing, server, port)]
         if len(there) != 1:
-            return Adoption(problem=f"it has no {key[0]} {dict(asked.where)['name']}")
+            return Adoption(problem=f"it has no {key[0]} {dict(wanted.where)['name']}")
         found[key] = there[0]
     return Adoption({**found, SERVER_KEY: server.id})
 
 
-def _question(name: str, key: ResourceKey, server: str) -> Query:
+def _query(name: str, key: ResourceKey, server: str) -> Query:
     match key:
         case ("port", port):
             return query("port", name=port, device_id=server)
@@ -74,7 +75,7 @@ def _question(name: str, key: ResourceKey, server: str) -> Query:
 
 def _is_of(thing: CloudResource, server: CloudResource, port: str) -> bool:
     """Whether it belongs to the server, or a trunk to this port of it."""
-    match thing.what:
+    match thing.type:
         case "volume":
             return thing.id in server.facts.get("volumes", ())
         case "trunk":

@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stackwright.api.fields.mark import METADATA_KEY
-from stackwright.controllers.infra.capi_pause import pausable
+from stackwright.controllers.infra.capi_pause import without_actions_if_capi_paused
 from stackwright.controllers.infra.cloud_observation import AUTHENTICATION, project
 from stackwright.controllers.infra.drift import corrections, with_event
 from stackwright.controllers.infra.managed_resources import DesiredResource, Owner, Progress, Record, plan_next, remove
-from stackwright.controllers.infra.report import keeping
+from stackwright.controllers.infra.report import keeping_fields
 from stackwright.controllers.infra.server_template import INSTANCE
 from stackwright.controllers.infra.teardown import POLL, tear_down
 from stackwright.controllers.server.objects import parts
@@ -40,7 +40,7 @@ RECREATE = (
 DRIFT = 60.0  # seconds; changes in the project view trigger an earlier reconcile
 
 
-@pausable
+@without_actions_if_capi_paused
 def decide(seen: Observed) -> Plan:
     if is_deleting(seen.obj):
         kept = {"resolved": resolved} if (resolved := seen.status.get("resolved")) else {}  # for the types to list
@@ -63,7 +63,7 @@ def _report(
     login = () if any(stage.type == AUTHENTICATION for stage in stages) or not seen.view else (done(AUTHENTICATION),)
     every = (*login, *stages)
     status["project"] = project(seen, record_of(seen.status))
-    return keeping(seen.status, FIELDS, every, actions, requeue, **status)
+    return keeping_fields(seen.status, FIELDS, every, actions, requeue, **status)
 
 
 def _resolve(seen: Observed) -> Plan:
@@ -80,7 +80,7 @@ def _resolve(seen: Observed) -> Plan:
 def _make(seen: Observed, resolved: Mapping[str, Any]) -> Plan:
     assert seen.cloud is not None
     assert seen.view is not None
-    if SERVER_KEY[0] in seen.view.unseen:
+    if SERVER_KEY[0] in seen.view.unlisted_types:
         return Plan(requeue=POLL)  # no condition to report: the first list is still loading
     owner, wanted = Owner(seen.cloud, seen.identity), list(parts(key_of(seen.obj), seen.spec, resolved))
     before = record_of(seen.status, (part.resource_key for part in wanted))
@@ -99,7 +99,7 @@ def _make(seen: Observed, resolved: Mapping[str, Any]) -> Plan:
     if found.originals:
         return _progress(seen, blocked(RESOURCES, "ResourceAmbiguous", found.note), found.record, requeue=DRIFT)
     if found.wait:
-        failed = any(each.what == "volume" and "error" in each.state for each in found.existing.values())
+        failed = any(each.type == "volume" and "error" in each.state for each in found.existing.values())
         reason = "VolumeError" if failed else "Waiting"
         return _progress(seen, waiting(RESOURCES, found.wait, found.reason or reason), found.record, requeue=POLL)
     stage = waiting(

@@ -39,7 +39,7 @@ def pooled(seen: Observed, owner: Owner, found: Progress) -> tuple[Condition, tu
     if not seen.pool.address:
         return _unserved(claim, f"pool {reference['name']} to serve {named}"), ()
     assert seen.view is not None
-    if "floating-ip" in seen.view.unseen:
+    if "floating-ip" in seen.view.unlisted_types:
         return done(POOLED), ()
     port = found.record[port_slots(seen.status["resolved"])[0]]
     at_port = (each for each in seen.view.things if each.facts.get("port_id") == port)

@@ -23,31 +23,33 @@ class Resolved:
 
 def resolve(name: str, spec: Mapping[str, Any], images: Mapping[str, str], answers: Answers) -> Resolved:
     """Resolve all names. `images` maps the name of an Image object to its id, for Image objects that are ready."""
-    asks = Resolver(answers)
-    image = _image(asks, spec["image"], images)
-    flavor = _flavor(asks, spec)
-    group = asks.one("server-group", spec.get("serverGroup"), "spec.serverGroup")
-    shared = _shared(asks, spec)
-    ports = [_port(asks, port_name, spec, index, shared) for index, port_name in enumerate(_names(name, spec["ports"]))]
-    if asks.missing or asks.problems or image is None or flavor is None or None in ports:
-        return Resolved(None, tuple(asks.missing), tuple(asks.problems))
+    resolver = Resolver(answers)
+    image = _image(resolver, spec["image"], images)
+    flavor = _flavor(resolver, spec)
+    group = resolver.resolve("server-group", spec.get("serverGroup"), "spec.serverGroup")
+    shared = _shared(resolver, spec)
+    ports = [
+        _port(resolver, port_name, spec, index, shared) for index, port_name in enumerate(_names(name, spec["ports"]))
+    ]
+    if resolver.missing or resolver.problems or image is None or flavor is None or None in ports:
+        return Resolved(None, tuple(resolver.missing), tuple(resolver.problems))
     value: dict[str, Any] = {"imageID": image, "flavorID": flavor, "ports": ports}
     return Resolved({**value, **({"serverGroupID": group.id} if group else {})})
 
 
-def _image(asks: Resolver, image: Mapping[str, Any], images: Mapping[str, str]) -> str | None:
+def _image(resolver: Resolver, image: Mapping[str, Any], images: Mapping[str, str]) -> str | None:
     if reference := image.get("imageRef"):
         if reference["name"] not in images:
-            asks.problems.append(f"spec.image.imageRef: Waiting for Image {reference['name']}")
+            resolver.problems.append(f"spec.image.imageRef: Waiting for Image {reference['name']}")
         return images.get(reference["name"])
-    found = asks.one("image", image, "spec.image")
+    found = resolver.resolve("image", image, "spec.image")
     return found.id if found else None
 
 
-def _flavor(asks: Resolver, spec: Mapping[str, Any]) -> str | None:
+def _flavor(resolver: Resolver, spec: Mapping[str, Any]) -> str | None:
     if spec.get("flavorID"):
         return str(spec["flavorID"])
-    found = asks.ask(query("flavor", name=spec.get("flavor")), "spec.flavor")
+    found = resolver.only_match(query("flavor", name=spec.get("flavor")), "spec.flavor")
     return found.id if found else None
 
 
@@ -62,24 +64,28 @@ def _names(name: str, ports: Sequence[Mapping[str, Any]]) -> list[str]:
     return found
 
 
-def _port(asks: Resolver, name: str, spec: Mapping[str, Any], index: int, shared: list[str]) -> dict[str, Any] | None:
+def _port(
+    resolver: Resolver, name: str, spec: Mapping[str, Any], index: int, shared: list[str]
+) -> dict[str, Any] | None:
     port, where = spec["ports"][index], f"spec.ports[{index}]"
-    network = asks.one("network", port.get("network"), f"{where}.network")
+    network = resolver.resolve("network", port.get("network"), f"{where}.network")
     network_id = network.id if network else None
     addresses = []
     for number, fixed in enumerate(port.get("fixedIPs") or ()):
         within = {"network_id": network_id} if network_id else {}
         if port.get("network") and not network_id:
             continue  # its network is not resolved yet
-        subnet = asks.one("subnet", fixed.get("subnet"), f"{where}.fixedIPs[{number}].subnet", **within)
+        subnet = resolver.resolve("subnet", fixed.get("subnet"), f"{where}.fixedIPs[{number}].subnet", **within)
         if subnet and network_id is None:
-            network_id = subnet.facts.get("network_id") or _network_of(asks, subnet, where)
+            network_id = subnet.facts.get("network_id") or _network_of(resolver, subnet, where)
         address = {"subnet": subnet.id if subnet else None, "ipAddress": fixed.get("ipAddress")}
         addresses.append({key: value for key, value in address.items() if value})
-    groups = list(shared) if _shares(port) else _groups(asks, port, where)
+    groups = list(shared) if _shares(port) else _groups(resolver, port, where)
     if network_id is None:
-        if not asks.missing and not asks.problems:
-            asks.problems.append(f"{where}.network: neither the port nor the subnet of its first fixed IP names one")
+        if not resolver.missing and not resolver.problems:
+            resolver.problems.append(
+                f"{where}.network: neither the port nor the subnet of its first fixed IP names one"
+            )
         return None
     tags = sorted({*(spec.get("tags") or ()), *(port.get("tags") or ())})
     resolved = {
@@ -101,25 +107,25 @@ PLAIN = (
 _FALSE_COUNTS = ("adminStateUp", "enablePortSecurity", "propagateUplinkStatus")
 
 
-def _network_of(asks: Resolver, subnet: CloudResource, where: str) -> str | None:
+def _network_of(resolver: Resolver, subnet: CloudResource, where: str) -> str | None:
     """The network of a subnet that the spec names by its id alone."""
-    found = asks.ask(query("subnet", id=subnet.id), f"{where}.fixedIPs[0].subnet")
+    found = resolver.only_match(query("subnet", id=subnet.id), f"{where}.fixedIPs[0].subnet")
     network = found.facts.get("network_id") if found else None
     return str(network) if network else None
 
 
-def _shared(asks: Resolver, spec: Mapping[str, Any]) -> list[str]:
+def _shared(resolver: Resolver, spec: Mapping[str, Any]) -> list[str]:
     """Security groups of all ports that name none; resolved, and reported if invalid, only once."""
-    return _groups(asks, spec, "spec") if any(map(_shares, spec["ports"])) else []
+    return _groups(resolver, spec, "spec") if any(map(_shares, spec["ports"])) else []
 
 
 def _shares(port: Mapping[str, Any]) -> bool:
     return port.get("enablePortSecurity") is not False and not port.get("securityGroups")
 
 
-def _groups(asks: Resolver, has: Mapping[str, Any], where: str) -> list[str]:
+def _groups(resolver: Resolver, has: Mapping[str, Any], where: str) -> list[str]:
     if has.get("enablePortSecurity") is False:
         return []
     wanted = enumerate(has.get("securityGroups") or ())
-    found = [asks.one("security-group", param, f"{where}.securityGroups[{number}]") for number, param in wanted]
+    found = [resolver.resolve("security-group", param, f"{where}.securityGroups[{number}]") for number, param in wanted]
     return [group.id for group in found if group]

@@ -44,9 +44,9 @@ def detached(things: Mapping[ResourceKey, CloudResource]) -> dict[ResourceKey, d
     macs = {str(entry.get("OS-EXT-IPS-MAC:mac_addr")) for entries in networks for entry in entries}
     lost: dict[ResourceKey, dict[str, str]] = {}
     for resource_key, thing in things.items():
-        if thing.what == "volume" and thing.id not in server.facts.get("volumes", (thing.id,)):
+        if thing.type == "volume" and thing.id not in server.facts.get("volumes", (thing.id,)):
             lost[resource_key] = {ADD_VOLUME: thing.id}
-        if thing.what == "port" and thing.facts.get("device_id") != server.id and _has_address(thing, macs):
+        if thing.type == "port" and thing.facts.get("device_id") != server.id and _has_address(thing, macs):
             lost[resource_key] = {ADD_PORT: thing.id}
     return lost
 
@@ -75,8 +75,8 @@ def addresses(things: Mapping[ResourceKey, CloudResource], view: ProjectView) ->
 
 def _floating(things: Mapping[ResourceKey, CloudResource], view: ProjectView) -> list[str]:
     """Floating IPs attached to the server's ports."""
-    ports = {thing.id for thing in things.values() if thing.what == "port"}
-    every = (t.facts for t in view.things if t.what == "floating-ip" and t.facts.get("port_id") in ports)
+    ports = {thing.id for thing in things.values() if thing.type == "port"}
+    every = (t.facts for t in view.things if t.type == "floating-ip" and t.facts.get("port_id") in ports)
     return sorted(str(facts["floating_ip_address"]) for facts in every if facts.get("floating_ip_address"))
 
 
@@ -84,7 +84,7 @@ def _of_ports(things: Mapping[ResourceKey, CloudResource]) -> dict[str, list[dic
     """Addresses of the ports in Nova's format, but by network id."""
     found: dict[str, list[dict[str, Any]]] = {}
     for thing in things.values():
-        fixed = (thing.facts.get("fixed_ips") or ()) if thing.what == "port" else ()
+        fixed = (thing.facts.get("fixed_ips") or ()) if thing.type == "port" else ()
         for addr in (each["ip_address"] for each in fixed if each.get("ip_address")):
             entry = {"addr": addr, "version": 6 if ":" in addr else 4}
             found.setdefault(str(thing.facts.get("network_id")), []).append(entry)

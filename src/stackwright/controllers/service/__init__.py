@@ -11,7 +11,7 @@ from stackwright.cloud.registry import CONTRACT_KINDS
 from stackwright.controllers.service.decide import decide
 from stackwright.controllers.service.observe import has_claims, has_inventory, observe, serving_components
 from stackwright.core.controller import ByOwner, Controller, Keys, Lookup, Watch, all_in_namespace
-from stackwright.core.objects import key_of, label
+from stackwright.core.objects import OWNER, key_of, label, owner_label
 from stackwright.core.plan import Key, Object
 from stackwright.core.settings import Settings
 from stackwright.services.context import CLOUD_AUTHORITY
@@ -39,6 +39,20 @@ def _by_application(declared: Service) -> Keys:
     return keys
 
 
+def _by_label(declared: Service) -> Keys:
+    """Maps a Secret of a service to its object, also one that is deleted with another object."""
+    prefix = f"{declared.kind.kind.lower()}."
+
+    def keys(obj: Object, lookup: Lookup) -> Iterable[Key]:
+        owner = label(obj, OWNER)
+        if not owner.startswith(prefix):
+            return ()
+        every = lookup(declared.kind, obj["metadata"].get("namespace", ""))
+        return [key_of(each) for each in every if owner_label(each) == owner]
+
+    return keys
+
+
 def _by_authority(declared: Service) -> Keys:
     """Maps the Secret of the cloud's CA to the service objects that may have certificates from it."""
     every = all_in_namespace(declared.kind)
@@ -51,6 +65,7 @@ def controller(declared: Service, settings: Settings) -> Controller:
     watches = (
         Watch(HelmBundle.KIND, owner),
         Watch(SECRET, owner),
+        Watch(SECRET, _by_label(declared)),
         Watch(SECRET, _by_authority(declared)),
         Watch(NODE, all_in_namespace(declared.kind)),
         *((Watch(CONFIGMAP, all_in_namespace(declared.kind)),) if declared.facts or has_inventory(declared) else ()),

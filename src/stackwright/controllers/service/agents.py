@@ -24,7 +24,7 @@ from stackwright.controllers.service.observe import Observed
 from stackwright.core.conditions import Condition, Wait, waiting
 from stackwright.core.objects import label
 from stackwright.core.openstack import inventory
-from stackwright.core.openstack.agents import REPORTS, described, listed, registered, shown, some
+from stackwright.core.openstack.agents import REPORTS, described, display_name, display_names, registered, truncated
 from stackwright.core.plan import DeleteAgents, Inventory, Object, Plan
 from stackwright.services.context import Context
 from stackwright.services.declaration import Service
@@ -112,10 +112,10 @@ def _about(plan: Plan, kept: tuple[str, ...], result: _Result) -> tuple[Conditio
 
 
 def _waiting(left: tuple[str, ...], cause: str) -> Condition:
-    return waiting(TYPE, f"{listed(left)} will be forgotten, because their nodes left the cloud: {cause}")
+    return waiting(TYPE, f"{display_names(left)} will be forgotten, because their nodes left the cloud: {cause}")
 
 
 def _used(used: Mapping[str, list[str]]) -> Condition:
-    parts = some([f"{shown(name)}: {described(causes)}" for name, causes in used.items()])
+    parts = truncated([f"{display_name(name)}: {described(causes)}" for name, causes in used.items()])
     text = f"Kept although their nodes left the cloud: {'; '.join(parts)}. Each is forgotten when nothing uses it"
-    return Condition(TYPE, False, "AgentsLeft", text, Wait(f"{listed(used)} to be unused"))
+    return Condition(TYPE, False, "AgentsLeft", text, Wait(f"{display_names(used)} to be unused"))

@@ -1,4 +1,4 @@
-"""Protects a back end that an update would remove: checks its content, and the user's consent to lose it. Pure.
+"""Blocks an update that would remove a back end with users' data, unless the user consents to the loss. Pure.
 
 Without its back end, an image or a volume cannot be read, although the service still lists it.
 Nothing is changed until the back end is known to be empty or the user has consented.

@@ -14,12 +14,13 @@ from stackwright.api.services.kinds import OPENSTACK_RELEASE
 from stackwright.cloud.registry import kind_of
 from stackwright.controllers.service.agents import without_left_agents
 from stackwright.controllers.service.backends import backends_in_use, removed_backends
-from stackwright.controllers.service.data_keys import keys_stage, lost_keys
+from stackwright.controllers.service.data_keys import keys_stage, lost_keys, marks
 from stackwright.controllers.service.objects import (
     bundle,
     certificate_secret,
     contract_object,
     generated_secret,
+    rotated_keys,
     sensitive_secret,
     sources_of,
 )
@@ -43,7 +44,6 @@ from stackwright.core.objects import (
     DIGEST,
     EXPIRES,
     annotation,
-    belongs,
     ensure,
     is_deleting,
     key_of,
@@ -52,8 +52,6 @@ from stackwright.core.objects import (
 from stackwright.core.openstack.inventory import CONFIRM
 from stackwright.core.plan import Action, Delete, Object, Plan
 from stackwright.core.secrets import renewal
-from stackwright.core.secrets.fernet import ROTATED
-from stackwright.core.secrets.writes import RotateKeys
 from stackwright.services.context import CLOUD_AUTHORITY, Context
 from stackwright.services.voters import level, release_errors
 
@@ -83,7 +81,7 @@ def _decide(seen: Observed) -> Plan:
     contracts, stages, gates = _contracts(seen, seen.context)
     look, kept = removed_backends(seen, seen.context, desired)
     larger, volumes = grown(seen, desired)
-    actions = [*secrets, *issued, *copies, *contracts, *look, *larger]
+    actions = [*secrets, *marks(seen, seen.context), *issued, *copies, *contracts, *look, *larger]
     before = [_placement(seen), settings, *keys_stage(lost, seen.context), *certificates, *([kept] if kept else [])]
     stages = [*before, *stages]
     if desired and all(stage.status for stage in (*before, *gates)):
@@ -139,7 +137,7 @@ def _watched(seen: Observed) -> list[Condition]:
 
 
 def _secrets(seen: Observed, context: Context, lost: list[str]) -> tuple[list[Action], float | None]:
-    """Actions for generated Secrets (not for lost keys) and key repositories; seconds until the next key rotation."""
+    """Actions for generated Secrets and key repositories (not for lost keys); seconds until the next key rotation."""
     actions: list[Action] = []
     for secret in seen.declared.secrets(context):
         action = None if secret.name in lost else generated_secret(seen, context, secret)
@@ -147,13 +145,8 @@ def _secrets(seen: Observed, context: Context, lost: list[str]) -> tuple[list[Ac
             actions.append(action)
     due = []
     for keys in seen.declared.keys(context):
-        repository = seen.secrets.get(keys.name)
-        turned = annotation(repository, ROTATED)
-        rotated = turned if belongs(repository, seen.obj["metadata"]["uid"]) else ""
-        left = float(rotated) + keys.every - seen.now if rotated.isdecimal() else 0.0
-        if not 0 < left <= 2 * keys.every:  # it is later if the clock was ahead
-            actions.append(RotateKeys((context.namespace, keys.name), seen.obj, keys.max_active, turned))
-            left = keys.every
+        rotation, left = (None, keys.every) if keys.name in lost else rotated_keys(seen, context, keys)
+        actions += [rotation] if rotation else []
         due.append(left)
     return actions, min(due, default=None)
 
@@ -171,7 +164,7 @@ def _certificates(seen: Observed, context: Context) -> tuple[list[Action], list[
         }
         action = certificate_secret(seen, context, wanted)
         expires = annotation(current, EXPIRES)
-        remaining = renewal.left(float(expires), seen.now) if expires.isdecimal() else REFRESH
+        remaining = renewal.seconds_left(float(expires), seen.now) if expires.isdecimal() else REFRESH
         if not wanted.source and not (wanted.names or wanted.addresses):
             continue  # the certificate has no name or address yet
         if annotation(current, DIGEST) != action.digest or remaining <= 0:
@@ -238,7 +231,7 @@ def _bundle_voter_error(seen: Observed, context: Context, desired: Object) -> st
 def _sources(seen: Observed) -> str:
     names = {name for chart in seen.sensitive for name in sources_of(seen, chart)}
     found = [o["source"] for o in (seen.obj.get("spec") or {}).get("overrides", ()) if any(n in str(o) for n in names)]
-    return ", ".join(found) or "overrides"
+    return ", ".join(found) or "spec.settings"
 
 
 def _contracts(seen: Observed, context: Context) -> tuple[list[Action], list[Condition], list[Condition]]:

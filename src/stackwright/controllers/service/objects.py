@@ -10,11 +10,12 @@ from stackwright.controllers.service.observe import Observed, secret_name
 from stackwright.core.digest import digest
 from stackwright.core.helm.merge import merge
 from stackwright.core.kubernetes.quantity import amount
-from stackwright.core.objects import CLOUD, DIGEST, annotation, label, owned
+from stackwright.core.objects import CLOUD, DIGEST, annotation, belongs, label, owned
 from stackwright.core.plan import Object
-from stackwright.core.secrets.writes import CopySecret, EnsureCertificate, EnsureSecret, GatherSecret
+from stackwright.core.secrets.fernet import ROTATED
+from stackwright.core.secrets.writes import CopySecret, EnsureCertificate, EnsureSecret, GatherSecret, RotateKeys
 from stackwright.services.context import CLOUD_AUTHORITY, Context
-from stackwright.services.declaration import Certificate, Chart, Contract, Secret, bundle_name
+from stackwright.services.declaration import Certificate, Chart, Contract, Keys, Secret, bundle_name
 from stackwright.services.values import merged_values
 
 START_TIMEOUT, LONGEST = 600, 7 * 24 * 3600
@@ -27,18 +28,35 @@ def contract_object(seen: Observed, context: Context, contract: Contract) -> Obj
 
 def generated_secret(seen: Observed, context: Context, secret: Secret) -> EnsureSecret | None:
     """None while its owner does not exist."""
-    owner = seen.owners.get(secret.name) if secret.owner else seen.obj
-    if owner is None:
+    owner = seen.owners.get(secret.name)
+    if secret.owner and owner is None:
         return None
     return EnsureSecret(
         (context.namespace, secret.name),
-        owner,
+        seen.obj,
         secret.generated,
         secret.fixed,
         secret.templates,
         keypairs=secret.keypairs,
         given=secret.given,
+        lives_with=owner,
     )
+
+
+def rotated_keys(seen: Observed, context: Context, keys: Keys) -> tuple[RotateKeys | None, float]:
+    """The rotation of a key repository if it is due, and the seconds until the next one. None while its owner does not
+    exist.
+    """
+    owner = seen.owners.get(keys.name)
+    if keys.owner and owner is None:
+        return None, keys.every
+    repository = seen.secrets.get(keys.name)
+    turned = annotation(repository, ROTATED)
+    rotated = turned if belongs(repository, (owner or seen.obj)["metadata"]["uid"]) else ""
+    left = float(rotated) + keys.every - seen.now if rotated.isdecimal() else 0.0
+    if 0 < left <= 2 * keys.every:  # it is later if the clock was ahead
+        return None, left
+    return RotateKeys((context.namespace, keys.name), seen.obj, keys.max_active, turned, owner), keys.every
 
 
 def certificate_secret(seen: Observed, context: Context, wanted: Certificate) -> EnsureCertificate | GatherSecret:

@@ -32,7 +32,7 @@ from stackwright.services.declaration import Service, bundle_name
 class Observed:
     """errors      errors of the spec; if any, nothing else is read
     secrets     name → Secret or None, of all Secrets that the declaration or an override names
-    owners      name → owner or None, of its generated Secrets that another object owns
+    owners      name → owner or None, of its Secrets with keys of data
     nodes       all nodes of the cluster
     contracts   (kind, name) → object, of all contracts that this service owns
     """
@@ -81,7 +81,7 @@ async def observe(declared: Service, settings: Settings, reader: Reader, key: Ke
             pull_secrets=settings.pull_secrets,
         )
         context = replace(context, ceph_options=await _ceph_options(declared, context, reader))
-        sensitive = _sensitive(declared, spec)
+        sensitive = _sensitive(declared, spec, parsed)
     except ValidationError as error:
         return replace(seen, errors=tuple(messages(error, ServiceSpec)))
     except ValueError as error:
@@ -102,9 +102,7 @@ async def observe(declared: Service, settings: Settings, reader: Reader, key: Ke
         sensitive=sensitive,
         secrets={name: await reader.get(SECRET, (key[0], name)) for name in sorted(names)},
         owners={
-            each.name: await reader.get(each.owner[0], (key[0], each.owner[1]))
-            for each in declared.secrets(context)
-            if each.owner
+            each.name: await reader.get(kind, (key[0], name)) for each, (kind, name) in declared.data_keys(context)
         },
         contracts=contracts,
         nodes=nodes,
@@ -167,9 +165,10 @@ def secret_name(chart: str) -> str:
     return f"{chart}-overrides"
 
 
-def _sensitive(declared: Service, spec: ServiceSpec) -> dict[str, Sections]:
+def _sensitive(declared: Service, spec: ServiceSpec, settings: Any) -> dict[str, Sections]:
     """Chart → sensitive options of all levels; a later level wins, and its plain value replaces a Secret's value."""
-    found: dict[str, Sections] = {}
+    own = {section: dict(options) for section, options in declared.sensitive(settings).items()}
+    found: dict[str, Sections] = {declared.charts[0].name: own}
     for override in spec.overrides:
         for chart, values in override.values.items():
             conf_file = declared.conf_files.get(chart)

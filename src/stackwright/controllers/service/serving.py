@@ -1,4 +1,5 @@
-"""Whether a provider of accounts serves, even if it is not Ready: two of three servers of MariaDB serve. Pure.
+"""Decides whether a provider of accounts can serve requests although it is not Ready, as MariaDB can with two of its
+three servers. Pure.
 
 A Ready object serves. An object that was never Ready does not serve, even if its pods are ready: Keystone has no users
 before the end of its bootstrap. Later, an object serves while one of its pods is ready. None of this affects Ready.

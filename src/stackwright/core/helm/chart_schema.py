@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from stackwright.api.errors import bounded, path_text, repeatable, shown
-from stackwright.api.wording import BOOL, EMPTY, FLOAT, INT, LIST, MAPPING, TEXT, choices, meant
+from stackwright.api.wording import BOOL, EMPTY, FLOAT, INT, LIST, MAPPING, TEXT, choices, did_you_mean
 from stackwright.core.objects import mapping
 
 Schema = Mapping[str, Any]
@@ -113,7 +113,7 @@ def _not(value: Any, schema: Schema) -> str:
 # Keyword → function of the value and the keyword's argument that returns the error, or an empty text.
 _LIMITS: Mapping[str, Callable[[Any, Any], str]] = {
     "enum": lambda value, allowed: (
-        "" if value in allowed else f"is not allowed; {meant(allowed, value)}allowed: {_listed(allowed)}"
+        "" if value in allowed else f"is not allowed; {did_you_mean(allowed, value)}allowed: {_listed(allowed)}"
     ),
     "pattern": _pattern,
     "not": _not,

@@ -20,13 +20,13 @@ def away(nodes: Iterable[Object]) -> frozenset[str]:
     return frozenset(node["metadata"]["name"] for node in nodes if not is_up(node))
 
 
-def named(names: Collection[str]) -> str:
+def nodes_text(names: Collection[str]) -> str:
     """The nodes as text, at most NAMED by name: "node a", "nodes a, b"."""
     first = ", ".join(sorted(names)[:NAMED])
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return f"node{'' if len(names) == 1 else 's'} {first}{more}"
 
 
-def are(names: Collection[str]) -> str:
-    """The verb that follows the text of `named`."""
+def is_or_are(names: Collection[str]) -> str:
+    """The verb that follows `nodes_text`."""
     return "is" if len(names) == 1 else "are"

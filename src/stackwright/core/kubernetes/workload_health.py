@@ -94,21 +94,28 @@ def pod_problem(pod: Object) -> Problem | None:
     subject = f"Pod {meta['name']}"
     if meta.get("deletionTimestamp"):
         return Problem(subject, " ", "is terminating")
-    if status.get("phase") == "Failed" and status.get("message"):
-        return Problem(subject, ": ", str(status["message"]))
-    conditions = {c["type"]: c for c in status.get("conditions") or ()}
-    scheduled = conditions.get("PodScheduled") or {}
-    if scheduled.get("status") == "False":
-        return Problem(subject, " ", f"cannot be scheduled: {scheduled.get('message', '')}")
-    for container in _containers(status):
-        if cause := _container_cause(container, str((pod.get("spec") or {}).get("nodeName") or "")):
-            return Problem(subject, ", ", f"container {container['name']}: {cause}")
-    ready = conditions.get("Ready") or {}
+    if failure := pod_failure(pod):
+        return failure
+    ready = _conditions(status).get("Ready") or {}
     if status.get("phase") == "Running" and ready.get("status") == "False" and not _all_done(status):
         node = (pod.get("spec") or {}).get("nodeName", "")
         if ready.get("reason") == "NodeNotReady" or status.get("reason") == "NodeLost":
             return Problem(subject, ": ", f"node {node} does not respond")
         return Problem(subject, " ", "is running but not ready: its readiness probe fails")
+    return None
+
+
+def pod_failure(pod: Object) -> Problem | None:
+    """Why a pod does not run: it failed or cannot be scheduled, or one of its containers failed or cannot start."""
+    status, subject = pod.get("status") or {}, f"Pod {pod['metadata']['name']}"
+    if status.get("phase") == "Failed" and status.get("message"):
+        return Problem(subject, ": ", str(status["message"]))
+    scheduled = _conditions(status).get("PodScheduled") or {}
+    if scheduled.get("status") == "False":
+        return Problem(subject, " ", f"cannot be scheduled: {scheduled.get('message', '')}")
+    for container in _containers(status):
+        if cause := _container_cause(container, str((pod.get("spec") or {}).get("nodeName") or "")):
+            return Problem(subject, ", ", f"container {container['name']}: {cause}")
     return None
 
 
@@ -121,6 +128,10 @@ def is_stuck(pod: Object) -> bool:
         return True
     first = next((each for each in _containers(status) if _container_cause(each)), {})
     return ((first.get("state") or {}).get("waiting") or {}).get("reason") in _STUCK
+
+
+def _conditions(status: Object) -> dict[str, Object]:
+    return {each["type"]: each for each in status.get("conditions") or ()}
 
 
 def _containers(status: Object) -> list[Object]:

@@ -77,7 +77,7 @@ def clouds_entry(access: Access, ca_file: str) -> dict[str, Any]:
     }
 
 
-def inside(access: Access, namespace: str) -> dict[str, Any]:
+def internal_entry(access: Access, namespace: str) -> dict[str, Any]:
     """One cloud of a clouds.yaml for clients in the cluster, with the addresses of the Services."""
     return {
         "auth": {"auth_url": f"http://keystone-api.{namespace}.svc:5000/v3", **access.auth},
@@ -96,7 +96,7 @@ def namespace_of(entry: Mapping[str, Any]) -> str:
     return found[1] if found else ""
 
 
-def outward(entry: Mapping[str, Any], access: Access) -> dict[str, Any]:
+def external_entry(entry: Mapping[str, Any], access: Access) -> dict[str, Any]:
     """The same credentials for clients outside the cluster, with the public endpoints."""
     kept = {name: value for name, value in entry.items() if name not in ("endpoint_type", "insecure", "verify")}
     return {**kept, "auth": {**entry["auth"], "auth_url": access.auth_url}, "interface": "public"}

@@ -29,7 +29,7 @@ def registered(binary: str, host: str) -> str:
     return f"{binary}@{host}"
 
 
-def shown(name: str) -> str:
+def display_name(name: str) -> str:
     """The name in a text: nova-compute on node1."""
     return name.replace("@", " on ", 1)
 
@@ -39,30 +39,30 @@ def described(uses: Iterable[str]) -> str:
     return ", ".join(TEXTS.get(use, use) for use in uses)
 
 
-def listed(names: Iterable[str]) -> str:
+def display_names(names: Iterable[str]) -> str:
     """Names of agents as one text, at most SHOWN of them, because any number of nodes may leave."""
-    return ", ".join(some([shown(name) for name in names]))
+    return ", ".join(truncated([display_name(name) for name in names]))
 
 
-def briefly(uses: Iterable[str]) -> list[str]:
+def truncated_uses(uses: Iterable[str]) -> list[str]:
     """The uses of an agent, limited in number and length, without control characters, because tenants choose names."""
-    return some([shortened(printable(use), USE_CHARACTERS) for use in uses])
+    return truncated([shortened(printable(use), USE_CHARACTERS) for use in uses])
 
 
-def outcome(uses: Mapping[str, Collection[str]]) -> dict[str, list[str]]:
+def bounded_uses(uses: Mapping[str, Collection[str]]) -> dict[str, list[str]]:
     """Agent → its uses, in the bounded form for a ConfigMap of at most 1 MiB: many nodes may leave together.
 
     Only the first SHOWN agents in use have their texts; each of the others has REPORTS or MORE.
     """
     told = sorted(name for name, texts in uses.items() if texts)[:SHOWN]
-    return {name: briefly(texts) if name in told else _whether(texts) for name, texts in uses.items()}
+    return {name: truncated_uses(texts) if name in told else _whether(texts) for name, texts in uses.items()}
 
 
 def _whether(uses: Collection[str]) -> list[str]:
     return [REPORTS if REPORTS in uses else MORE] if uses else []
 
 
-def some(texts: Sequence[str]) -> list[str]:
+def truncated(texts: Sequence[str]) -> list[str]:
     """At most SHOWN of the texts; the last one contains the number of omitted ones."""
     first, more = list(texts[:SHOWN]), len(texts) - SHOWN
     return [*first[:-1], f"{first[-1]} and {more} more"] if more > 0 else first

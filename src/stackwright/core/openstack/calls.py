@@ -54,9 +54,9 @@ class CloudCall(Action):
     @property
     def resource(self) -> str:
         """Type, name and id of the resource, as text."""
-        what, name = self.resource_key
+        type_, name = self.resource_key
         shown = str(self.body.get("name") or name)
-        return f"{what}{f' {shown}' if shown else ''}{f' {self.id}' if self.id else ''}"
+        return f"{type_}{f' {shown}' if shown else ''}{f' {self.id}' if self.id else ''}"
 
 
 def limit_deletions(actions: Iterable[A]) -> tuple[A, ...]:

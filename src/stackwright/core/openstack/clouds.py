@@ -48,23 +48,23 @@ class Query:
     whole  the caller needs the complete list; an incomplete one raises TransientCloudError
     """
 
-    what: str
+    type: str
     where: tuple[tuple[str, Any], ...]
     whole: bool = False
 
     def __str__(self) -> str:
-        return f"{self.what} with {', '.join(f'{name} {value}' for name, value in self.where)}"
+        return f"{self.type} with {', '.join(f'{name} {value}' for name, value in self.where)}"
 
 
-def query(what: str, **where: Any) -> Query:
+def query(type_: str, **where: Any) -> Query:
     """A Query without the filters that are not set."""
     pairs = ((name, tuple(v) if isinstance(v, list) else v) for name, v in where.items())
-    return Query(what, tuple(sorted((name, v) for name, v in pairs if v not in (None, "", ()))))
+    return Query(type_, tuple(sorted((name, v) for name, v in pairs if v not in (None, "", ()))))
 
 
-def complete_query(what: str, **where: Any) -> Query:
+def complete_query(type_: str, **where: Any) -> Query:
     """A Query that needs the complete list."""
-    return replace(query(what, **where), whole=True)
+    return replace(query(type_, **where), whole=True)
 
 
 @dataclass(frozen=True)

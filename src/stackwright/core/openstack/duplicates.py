@@ -15,7 +15,7 @@ def is_kept(thing: CloudResource, ours: CloudResource | None) -> bool:
 
     A volume is kept if it may be a copy by another client, any other resource if it may be the original.
     """
-    return (_is_copy if TYPES[thing.what].copied else _is_original)(thing, ours)
+    return (_is_copy if TYPES[thing.type].copied else _is_original)(thing, ours)
 
 
 def _is_original(thing: CloudResource, ours: CloudResource | None) -> bool:
@@ -26,12 +26,12 @@ def _is_original(thing: CloudResource, ours: CloudResource | None) -> bool:
     """
     if ours is None or _is_used(thing) or _made_apart(thing, ours):
         return True
-    used = TYPES[thing.what].used
+    used = TYPES[thing.type].used
     return not (used and thing.facts.keys() >= set(used)) and thing.facts[CREATED] < ours.facts[CREATED]
 
 
 def _is_used(thing: CloudResource) -> bool:
-    return any(thing.facts.get(field) for field in TYPES[thing.what].used)
+    return any(thing.facts.get(field) for field in TYPES[thing.type].used)
 
 
 def _is_copy(volume: CloudResource, ours: CloudResource | None) -> bool:
@@ -54,4 +54,4 @@ def _made_apart(one: CloudResource, other: CloudResource) -> bool:
 
 def is_ambiguous(found: Sequence[CloudResource]) -> bool:
     """Whether exactly one of these volumes with one mark is ours but unknown; sorted as by `ProjectView.marked`."""
-    return len(found) > 1 and TYPES[found[0].what].copied and not found[0].facts.get(ANSWERED)
+    return len(found) > 1 and TYPES[found[0].type].copied and not found[0].facts.get(ANSWERED)

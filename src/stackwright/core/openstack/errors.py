@@ -34,9 +34,9 @@ class Reason(StrEnum):
     WAITING_FOR_USER_DATA = "WaitingForUserData"
 
 
-# Causes that one response does not prove. An identity is an object of Kubernetes; the others are about a login.
-IDENTITY = (Reason.IDENTITY_NOT_FOUND, Reason.IDENTITY_ACCESS_DENIED)
-UNSURE = (Reason.AUTHENTICATION_FAILED, Reason.CREDENTIALS_INVALID, Reason.CREDENTIALS_MISSING, *IDENTITY)
+# Causes that one response does not prove. Looks prove the first ones, which no connection can; log-ins the others.
+BY_LOOKS = (Reason.IDENTITY_NOT_FOUND, Reason.IDENTITY_ACCESS_DENIED, Reason.OTHER_PROJECT)
+UNSURE = (Reason.AUTHENTICATION_FAILED, Reason.CREDENTIALS_INVALID, Reason.CREDENTIALS_MISSING, *BY_LOOKS)
 
 
 class TransientCloudError(TransientError):

@@ -1,4 +1,4 @@
-"""The result of an inventory, or of the deletion of agents, in its ConfigMap. Pure.
+"""Reads and builds the ConfigMap with the result of an inventory, or of a deletion of agents. Pure.
 
 The executor writes it, and later decisions read it. A ConfigMap that a user edited contains no result.
 """

@@ -113,10 +113,10 @@ TYPES: dict[str, TypeFacts] = {
 
 def deletion_order() -> list[str]:
     """The types that are deleted on their own, those that use others first."""
-    return [what for what, each in TYPES.items() if each.owned and not each.parent]
+    return [name for name, each in TYPES.items() if each.owned and not each.parent]
 
 
-def dependents(what: str, relation: Literal["parent", "attached"]) -> dict[str, str]:
+def dependents(type_: str, relation: Literal["parent", "attached"]) -> dict[str, str]:
     """Type → field, for the types whose resources belong, or can be attached, to one of this type."""
     pairs = ((each, getattr(facts, relation)) for each, facts in TYPES.items())
-    return {each: pair[1] for each, pair in pairs if pair and pair[0] == what}
+    return {each: pair[1] for each, pair in pairs if pair and pair[0] == type_}

@@ -54,7 +54,7 @@ class CloudResource:
     facts   further fields that decisions read, under the names of the API
     """
 
-    what: str
+    type: str
     id: str
     name: str = ""
     state: str = ""
@@ -76,33 +76,33 @@ def marked_by(thing: CloudResource, uid: str) -> bool:
 class ProjectView:
     """The resources of an object: those in its record that exist, and all that carry its mark.
 
-    settled  no earlier request can still be in progress, so a resource of a listed type that is absent here does not
-             exist
-    unseen   types that were not listed: for objects that do not wait, types other than server are listed rarely
-    place    project id, followed by @region if the credentials name a region; empty before the first response of the
-             cloud
-    lacking  recorded types in `unseen` whose API the cloud lacks → service of that API
+    settled         no earlier request can still be in progress, so a resource of a listed type that is absent here
+                    does not exist
+    unlisted_types  types that were not listed: for objects that do not wait, types other than server are listed rarely
+    place           project id, followed by @region if the credentials name a region; empty before the first response of
+                    the cloud
+    lacking         recorded types in `unlisted_types` whose API the cloud lacks → service of that API
     """
 
     things: tuple[CloudResource, ...] = ()
     settled: bool = True
-    unseen: frozenset[str] = frozenset()
+    unlisted_types: frozenset[str] = frozenset()
     place: str = ""
     lacking: Mapping[ResourceType, str] = field(default_factory=dict)
 
     @property
     def certain(self) -> bool:
         """Whether a resource of any type that is absent here does not exist."""
-        return self.settled and not self.unseen
+        return self.settled and not self.unlisted_types
 
-    def proves(self, what: ResourceType) -> bool:
+    def proves(self, type_: ResourceType) -> bool:
         """Whether a resource of this type that is absent here does not exist."""
-        return self.settled and what not in self.unseen
+        return self.settled and type_ not in self.unlisted_types
 
     @cached_property
     def _by_id(self) -> Mapping[tuple[str, str], CloudResource]:
         """An index, because the OpenStack determines the number of resources and each may be looked up."""
-        return {(thing.what, thing.id): thing for thing in reversed(self.things)}
+        return {(thing.type, thing.id): thing for thing in reversed(self.things)}
 
     @cached_property
     def _by_mark(self) -> Mapping[str, Sequence[CloudResource]]:

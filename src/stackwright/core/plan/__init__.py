@@ -14,6 +14,7 @@ from stackwright.core.conditions import Condition, summary
 from stackwright.core.plan.action import Action, Key, Object, apart
 from stackwright.core.plan.objects import Apply, Delete, Finalizer, GrowClaim, SetLabel, SetStatus, Warn
 from stackwright.core.plan.systems import (
+    TRUSTEE_PASSWORD,
     Account,
     BrokerAccount,
     CatalogEntry,
@@ -29,6 +30,7 @@ from stackwright.core.plan.systems import (
 )
 
 __all__ = [
+    "TRUSTEE_PASSWORD",
     "Account",
     "Action",
     "Apply",

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from stackwright.core.openstack.agents import listed
+from stackwright.core.openstack.agents import display_names
 from stackwright.core.plan.action import Action, Key, Object
+
+TRUSTEE_PASSWORD = "trustee_password"  # noqa: S105 - the name of a field
+"""Field of the Secret of an account in Keystone with the password of the administrator of its domain."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,7 @@ class SqlAccount(Action):
     """Database and user in a MariaDB; the password is in `secret`, that of root in `admin_secret`."""
 
     verb = "sql"
+    passwords: ClassVar[tuple[str, ...]] = ("password",)  # fields of `secret`
     host: str
     admin_secret: Key
     database: str
@@ -76,6 +80,7 @@ class BrokerAccount(Action):
     """Virtual host and user in a RabbitMQ."""
 
     verb = "amqp"
+    passwords: ClassVar[tuple[str, ...]] = ("password",)  # fields of `secret`
     host: str
     admin_secret: Key
     vhost: str
@@ -92,7 +97,10 @@ class BrokerAccount(Action):
 
 @dataclass(frozen=True)
 class CatalogEntry(Action):
-    """Service, endpoints and service user in Keystone. `spec` is a KeystoneServiceSpec as a dict."""
+    """Service, endpoints and service user in Keystone, and the administrator of its domain.
+
+    spec  a KeystoneServiceSpec as a dict
+    """
 
     verb = "keystone"
     admin_secret: Key
@@ -104,6 +112,10 @@ class CatalogEntry(Action):
     def target(self) -> str:
         name = self.spec["serviceName"]
         return f"{'delete' if self.absent else 'create'} service {name}, endpoints, user {self.spec['username']}"
+
+    @property
+    def passwords(self) -> tuple[str, ...]:
+        return ("password", TRUSTEE_PASSWORD) if self.spec.get("trustee") else ("password",)
 
 
 Account = SqlAccount | BrokerAccount | CatalogEntry
@@ -126,7 +138,7 @@ class Inventory(Action):
 
     @property
     def target(self) -> str:
-        return f"{self.service} {listed(self.holders)}"
+        return f"{self.service} {display_names(self.holders)}"
 
 
 @dataclass(frozen=True)
@@ -146,7 +158,7 @@ class DeleteAgents(Action):
 
     @property
     def target(self) -> str:
-        return f"{listed(self.agents) or 'no agent'} in {self.look.service}"
+        return f"{display_names(self.agents) or 'no agent'} in {self.look.service}"
 
 
 @dataclass(frozen=True)

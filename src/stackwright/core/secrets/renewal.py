@@ -11,7 +11,7 @@ BEFORE = 90 * 24 * 3600.0  # renewal this long before the end of validity
 EARLIER = 300.0  # validity begins this long before the time of issue, because clocks differ
 
 
-def left(end: float, now: float) -> float:
+def seconds_left(end: float, now: float) -> float:
     """Seconds until a certificate must be renewed; 0 means now."""
     remaining = end - now
     return max(remaining - BEFORE, 0.0) if remaining <= LIFE + EARLIER else 0.0

@@ -19,6 +19,7 @@ class EnsureSecret(Action):
     {field} is replaced by fixed and generated fields, {field!j} by their JSON (core/secrets/filling.py). `fixed` are
     plain values. `keypairs` are names of SSH key pairs: <name> is the private key, <name>.pub the public one. `given`
     are generated fields whose value a user provides: field → (Secret, key), read only when the field is created.
+    `lives_with` is the object with which the Secret is deleted, if it is not the owner.
     """
 
     verb = "secret"
@@ -30,6 +31,7 @@ class EnsureSecret(Action):
     labels: Mapping[str, str] = field(default_factory=dict)
     keypairs: tuple[str, ...] = ()
     given: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    lives_with: Object | None = None
 
     @property
     def target(self) -> str:
@@ -37,7 +39,9 @@ class EnsureSecret(Action):
 
     @property
     def digest(self) -> str:
-        owner = self.owner["metadata"]["uid"]  # a Secret of an earlier owner will be garbage-collected
+        owner = (self.lives_with or self.owner)["metadata"][
+            "uid"
+        ]  # a Secret of an earlier owner will be garbage-collected
         made = (self.generated, self.keypairs) if self.keypairs else self.generated
         return digest(made, dict(self.fixed), dict(self.templates), dict(self.labels), owner)
 
@@ -90,9 +94,11 @@ class GatherSecret(Action):
 
 @dataclass(frozen=True)
 class RotateKeys(Action):
-    """The next rotation of a Fernet key repository in a Secret (see core/secrets/fernet.py); creates it if absent.
+    """The next rotation of a Fernet key repository in a Secret (see core/secrets/fernet.py); creates it if absent. One
+    of another owner is taken over with its keys.
 
-    turned  the expected annotation fernet.ROTATED; a repository with another value is not rotated
+    turned      the expected annotation fernet.ROTATED; a repository with another value is not rotated
+    lives_with  the object with which the Secret is deleted, if it is not the owner
     """
 
     verb = "rotate"
@@ -100,6 +106,7 @@ class RotateKeys(Action):
     owner: Object
     max_active: int = 3
     turned: str = ""
+    lives_with: Object | None = None
 
     @property
     def target(self) -> str:

@@ -11,7 +11,7 @@ from stackwright.core.findings import Finding
 from stackwright.core.kubernetes.workload_health import pod_cause
 from stackwright.core.plan import Object
 from stackwright.examine.demand import Demand
-from stackwright.examine.nodes import has
+from stackwright.examine.nodes import has_label
 from stackwright.examine.probe.pod import PROBE
 from stackwright.examine.server import domains
 
@@ -111,7 +111,7 @@ def _of(subject: str, node: Object, report: Report, demand: Demand) -> list[Find
 
 
 def _kernel(subject: str, node: Object, report: Report, demand: Demand) -> Iterable[Finding]:
-    wanted = sorted({one for label, names in demand.modules.items() if has(node, label) for one in names})
+    wanted = sorted({one for label, names in demand.modules.items() if has_label(node, label) for one in names})
     for name in wanted:
         if name in report.kernel:
             continue

@@ -18,7 +18,7 @@ from stackwright.core.objects import key_of, label
 from stackwright.core.plan import Object
 from stackwright.core.ports import Cluster
 from stackwright.examine.demand import Demand
-from stackwright.examine.nodes import has
+from stackwright.examine.nodes import has_label
 from stackwright.examine.observe import ADMINISTRATOR, MANAGER
 from stackwright.examine.probe import pod
 from stackwright.examine.probe.reports import findings, reported
@@ -52,7 +52,7 @@ async def examine(
     operator  its Deployment, if it is installed: the pods use its pull Secrets
     """
     space = f"{PREFIX}{uuid.uuid4().hex[:8]}"
-    places = [each for each in demand.labels if any(has(node, each) for node in nodes)]
+    places = [each for each in demand.labels if any(has_label(node, each) for node in nodes)]
     linux = [node for node in nodes if label(node, "kubernetes.io/os") == "linux"]
     try:
         await cluster.apply(NAMESPACE, pod.namespace(space), MANAGER)

@@ -1,4 +1,6 @@
-"""Remains of a cluster on the machine: `down` succeeds only if none exist, and tests check the same."""
+"""Lists what remains of a cluster on the machine, such as processes, mounts and links. `down` fails if the list is not
+empty; tests use the same list.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +34,9 @@ def leftovers(cluster: LocalCluster) -> Leftovers:
     left = Leftovers()
     left.add("processes", _processes(config.CGROUP))
     left.add("virtual machines", _processes(config.VM_CGROUP))
-    left.add("mounts", [str(path) for path in mounts.ours(cluster)])
+    left.add("mounts", [str(path) for path in mounts.cluster_mounts(cluster)])
     left.add("network namespaces", sorted(node_network.namespaces()))
-    left.add("links", network.left())
+    left.add("links", network.remaining_links())
     left.add("routes", _routes())
     left.add("cgroups", [str(path) for path in cgroups.groups() + cgroups.groups(config.VM_CGROUP)])
     left.add("firewall", [f"nft table ip {network.NFT_TABLE}"] if network.has_table() else [])

@@ -67,7 +67,7 @@ def end_processes() -> None:
 
 def clean(cluster: LocalCluster) -> None:
     hosts_file.remove()
-    mounts.unmount(mounts.ours(cluster))
+    mounts.unmount(mounts.cluster_mounts(cluster))
     node_network.remove_all()
     network.remove_all()
     kernel.restore(cluster)

@@ -20,7 +20,7 @@ BOOT = Path("/proc/sys/kernel/random/boot_id")
 AT_LEAST = {"fs/inotify/max_user_instances": 2048, "fs/inotify/max_user_watches": 524288}
 
 
-def wanting() -> dict[str, int]:
+def too_small() -> dict[str, int]:
     """Settings that are too small, with the required values. Settings that the kernel lacks are ignored."""
     return {name: least for name, least in AT_LEAST.items() if (_value(name) or least) < least}
 
@@ -29,11 +29,11 @@ def ensure(cluster: LocalCluster) -> None:
     remembered = _remembered(cluster)
     for name in remembered.keys() - AT_LEAST.keys():  # changed by an older version
         _set(name, remembered.pop(name))
-    before = {name: _value(name) for name in wanting()} | remembered
+    before = {name: _value(name) for name in too_small()} | remembered
     file = cluster.kernel_memory
     file.parent.mkdir(parents=True, exist_ok=True)
     write_whole(file, json.dumps({"boot": BOOT.read_text(), "before": before}))
-    for name, value in wanting().items():
+    for name, value in too_small().items():
         _set(name, value)
 
 

@@ -1,4 +1,4 @@
-"""Program by which the supervisor starts a service; a copy of this file is each service's `run`.
+"""The program that starts a service: s6 executes a copy of this file, which is the `run` of the service.
 
 It must start in milliseconds and use the standard library only (`python -I -S`). It reads `service.json` in its working
 directory, ends processes that a killed supervisor left of the service, enters the service's cgroup in each hierarchy,

@@ -10,7 +10,7 @@ from stackwright.local.config import LocalCluster
 NETNS_PREFIX = "/run/netns/stackwright-"
 
 
-def ours(cluster: LocalCluster) -> list[Path]:
+def cluster_mounts(cluster: LocalCluster) -> list[Path]:
     """Mounts of the cluster in the order in which they can be unmounted, the latest first."""
     tops = (f"{cluster.state}/", f"{cluster.run}/", NETNS_PREFIX)
     found = [target for target in all_targets() if target.startswith(tops)]

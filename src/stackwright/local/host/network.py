@@ -158,7 +158,7 @@ def _masters() -> dict[str, str]:
     return {link["ifname"]: link.get("master", "") for link in listed}
 
 
-def left() -> list[str]:
+def remaining_links() -> list[str]:
     """Links of the cluster on the machine."""
     ours = {config.MACHINE_LINK, *config.BRIDGES}
     return sorted(name for name in links() if name in ours or name.startswith("sw-node"))
@@ -211,7 +211,7 @@ def detach(node: Node, *more: str) -> None:
 
 
 def remove_all() -> None:
-    _remove_links(set(left()))
+    _remove_links(set(remaining_links()))
     succeeds(["ip", "netns", "del", config.ROUTER])
     succeeds(["nft", "delete", "table", "ip", NFT_TABLE])
 

@@ -1,4 +1,5 @@
-"""Images without a registry: imported once into a prepared containerd root, of which each node's root is a clone.
+"""The prepared image store: a root directory of containerd into which all images are imported once. Each node gets a
+clone of it, so no registry is needed.
 
 The import of gigabytes takes minutes; a clone by hard links takes a second, because blobs and unpacked layers never
 change once written. Only the two bolt files, which do change, are copied.
@@ -58,7 +59,7 @@ def path(cluster: LocalCluster, images: Sequence[Image]) -> Path:
 
 def ensure(cluster: LocalCluster, images: Sequence[Image], report: Report = quiet) -> Path:
     """The prepared store for these images; a new one is a clone of the newest, so that only new images are imported."""
-    if enough := holding(cluster, images):
+    if enough := store_with(cluster, images):
         return enough
     place = path(cluster, images)
     cluster.image_store.mkdir(parents=True, exist_ok=True)
@@ -84,7 +85,7 @@ def ensure(cluster: LocalCluster, images: Sequence[Image], report: Report = quie
     return place
 
 
-def holding(cluster: LocalCluster, images: Sequence[Image]) -> Path | None:
+def store_with(cluster: LocalCluster, images: Sequence[Image]) -> Path | None:
     """A store with all of these images, and maybe more."""
     wanted = {image.reference for image in images}
     for place in complete(cluster):

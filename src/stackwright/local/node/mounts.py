@@ -1,4 +1,5 @@
-"""Program that sets up a node's mount namespace; run inside it, once, by `local/node/namespaces.py`.
+"""The program that sets up the mount namespace of a node. `local/node/namespaces.py` runs it once, inside this
+namespace.
 
 It uses the standard library only (`python -I -S`), reads a plan as JSON from standard input, and calls mount(2)
 directly: sources are open directories, because a source may be below a directory that is replaced first.

@@ -1,4 +1,4 @@
-"""Power of a node: off, as if its cable were pulled, and on again.
+"""Switches a node off without a shutdown, as a power failure does, and on again.
 
 A node is on if its namespaces exist and have processes. A node that is off starts like a machine: with an empty /run, a
 new network and no previous process. Its disk, `<state>/nodes/<node>`, is kept.

@@ -20,7 +20,9 @@ def remove_node(cluster: LocalCluster, node: Node, report: Report = quiet) -> No
     services.stop(cluster, f"{node.name}-containerd")
     power.kill(node)
     namespaces.remove(node)
-    mounts.unmount([p for p in mounts.ours(cluster) if p.is_relative_to(node.home) or p.is_relative_to(node.run)])
+    mounts.unmount(
+        [p for p in mounts.cluster_mounts(cluster) if p.is_relative_to(node.home) or p.is_relative_to(node.run)]
+    )
     network.remove(node)
     for group in (node.cgroup, node.vm_cgroup):
         cgroups.remove(group)

@@ -20,7 +20,7 @@ from stackwright.api.meta import Kind
 from stackwright.core.helm.records import cause_only
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Cluster, Reader
+from stackwright.core.ports import Cluster, Patch, Reader
 
 # Watches of these kinds select our label, so an object that is not in the cache may still exist.
 PARTIAL = (SECRET, CONFIGMAP)
@@ -258,7 +258,7 @@ class WriteThrough:
         self._store.wrote_status(kind, answer, manager)
         return self._keep(kind, answer)
 
-    async def patch(self, kind: Kind, key: Key, patch: Object) -> Object:
+    async def patch(self, kind: Kind, key: Key, patch: Patch) -> Object:
         return self._keep(kind, await self._cluster.patch(kind, key, patch))
 
     async def delete(self, kind: Kind, key: Key, uid: str = "") -> None:

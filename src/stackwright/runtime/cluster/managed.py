@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from stackwright.api.meta import Kind
 from stackwright.core.errors import UnmanagedNamespace
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Cluster, Reader
+from stackwright.core.ports import Cluster, Patch, Reader
 
 SHOWN = 63  # characters of a namespace in an error
 
@@ -69,7 +69,7 @@ class ManagedCluster(ManagedReader):
         self._check(kind, _namespace(obj))
         return await self._cluster.apply_status(kind, obj, manager)
 
-    async def patch(self, kind: Kind, key: Key, patch: Object) -> Object:
+    async def patch(self, kind: Kind, key: Key, patch: Patch) -> Object:
         self._check(kind, key[0])
         return await self._cluster.patch(kind, key, patch)
 

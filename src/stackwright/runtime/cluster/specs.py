@@ -40,18 +40,16 @@ async def _replace(cluster: Cluster, kind: Kind, wanted: Object, manager: str) -
         raise Conflict(f"{kind.kind} {'/'.join(key)}: the object does not exist", kind, key)
     entries: list[dict[str, Any]] = live["metadata"].get("managedFields") or []
     if any(SPEC in entry["fieldsV1"] and not _is_own(entry, manager) for entry in entries):
-        spec = _replacement(live.get("spec") or {}, wanted["spec"])
-        live = await cluster.patch(kind, key, {"metadata": _same(live), "spec": spec})
+        live = await cluster.patch(kind, key, _replacement(live, wanted["spec"]))
         owners = {"managedFields": _sole_owner(live["metadata"]["managedFields"], kind, manager)}
         live = await cluster.patch(kind, key, {"metadata": {**_same(live), **owners}})
     return await cluster.apply(kind, {**wanted, "metadata": wanted["metadata"] | _same(live)}, manager)
 
 
-def _replacement(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON merge patch from the old fields to the new ones."""
-    both = {name for name in old.keys() & new.keys() if isinstance(old[name], dict) and isinstance(new[name], dict)}
-    changed = {name: _replacement(old[name], new[name]) if name in both else value for name, value in new.items()}
-    return dict.fromkeys(old.keys() - new.keys()) | changed
+def _replacement(live: Object, spec: Any) -> list[Object]:
+    """The JSON patch that replaces the spec. A merge patch cannot set a value of a chart to null."""
+    members = {"/spec": spec, **{f"/metadata/{name}": value for name, value in _same(live).items()}}
+    return [{"op": "add", "path": path, "value": value} for path, value in members.items()]
 
 
 def _sole_owner(entries: list[dict[str, Any]], kind: Kind, manager: str) -> list[dict[str, Any]]:

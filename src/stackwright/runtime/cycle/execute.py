@@ -19,7 +19,7 @@ from stackwright.core.conditions import steady
 from stackwright.core.errors import Conflict, StillMissing, TerminalError, TransientError, Unavailable
 from stackwright.core.objects import DIGEST, FINALIZER, MUST_BE_TEXT, is_deleting, is_text, key_of, owned, secret_data
 from stackwright.core.openstack import inventory
-from stackwright.core.openstack.agents import outcome
+from stackwright.core.openstack.agents import bounded_uses
 from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.clouds import run
 from stackwright.core.openstack.resources import ResourceKey
@@ -161,7 +161,7 @@ async def _inventory(action: Inventory, ports: Ports, manager: str) -> None:
 
 
 async def _forget(action: DeleteAgents, ports: Ports, manager: str) -> None:
-    await _note_result(action.look, outcome(await _uses(action, ports)), ports, manager)
+    await _note_result(action.look, bounded_uses(await _uses(action, ports)), ports, manager)
 
 
 async def _note_result(look: Inventory, held: dict[str, list[str]], ports: Ports, manager: str) -> None:
@@ -219,17 +219,17 @@ def _text(field: str, value: str, secret: Key) -> str:
 async def _account(action: Account, ports: Ports) -> None:
     """Create an account and verify that it exists, or delete it."""
     provider = ports.provider(action)
-    admin, password = await _admin(action.admin_secret, ports), await _password(action, ports)
-    await provider.account(action, admin, password)
-    if not action.absent and (lack := await provider.missing(action, admin, password)):
+    admin, own = await _admin(action.admin_secret, ports), await _own(action, ports)
+    await provider.account(action, admin, own)
+    if not action.absent and (lack := await provider.missing(action, admin, own)):
         raise StillMissing(f"{lack} is missing although it was created before: {action.target}")
 
 
-async def _password(action: Account, ports: Ports) -> str:
-    """The password of the account; empty for a deletion, which does not need it."""
+async def _own(action: Account, ports: Ports) -> dict[str, str]:
+    """The passwords of the account; none for a deletion, which does not need them."""
     if action.absent:
-        return ""
-    password = secret_data(await ports.cluster.get(SECRET, action.secret)).get("password", "")
-    if not password:
+        return {}
+    found = secret_data(await ports.cluster.get(SECRET, action.secret))
+    if not all(map(found.get, action.passwords)):
         raise TransientError(f"Waiting for Secret {'/'.join(action.secret)}")
-    return _text("password", password, action.secret)
+    return {name: _text(name, found[name], action.secret) for name in action.passwords}

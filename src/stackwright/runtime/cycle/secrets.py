@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import math
 import re
@@ -17,16 +16,12 @@ from stackwright.core.objects import (
     AUTHORITY,
     DIGEST,
     EXPIRES,
-    MANAGED,
     MUST_BE_TEXT,
     OPTIONS,
-    OWNER,
     annotation,
+    belongs,
     is_text,
     key_of,
-    owner_label,
-    owner_reference,
-    owners,
     secret_data,
     version_of,
 )
@@ -45,11 +40,13 @@ from stackwright.core.secrets.writes import (
     RotateKeys,
     SecretWrite,
 )
+from stackwright.runtime.cycle.owned_secrets import permitted, written
 from stackwright.services.ingress import features as certificates
 
 
 async def write(action: SecretWrite, ports: Ports, manager: str) -> None:
-    await _permitted(action.key, action.owner, ports)
+    lives_with = action.lives_with if isinstance(action, EnsureSecret | RotateKeys) else None
+    await permitted(action.key, action.owner, ports, lives_with)
     match action:
         case EnsureSecret():
             await _ensure(action, ports, manager)
@@ -69,16 +66,6 @@ async def write(action: SecretWrite, ports: Ports, manager: str) -> None:
             await _revision(action, ports, manager)
 
 
-async def _permitted(key: Key, owner: Object | None, ports: Ports) -> None:
-    """Raises TerminalError if the Secret has another owner.
-
-    Users choose names of Secrets, and could otherwise read, change and delete the content of Secrets of other owners.
-    """
-    found = await ports.cluster.get(SECRET, key)
-    if found and (others := owners(found) - owners(_secret(key, owner, {}, {}))):
-        raise TerminalError(f"Secret {'/'.join(key)} belongs to {', '.join(sorted(others))}; choose another name")
-
-
 async def _ensure(action: EnsureSecret, ports: Ports, manager: str) -> None:
     """Write the Secret and keep existing fields: a password is generated once, and one set by a user is kept."""
     from stackwright.runtime import x509  # imported here: the volume provisioner runs without its library
@@ -91,7 +78,7 @@ async def _ensure(action: EnsureSecret, ports: Ports, manager: str) -> None:
         pair = (old.get(name), old.get(f"{name}.pub"))
         fields[name], fields[f"{name}.pub"] = pair if all(pair) else x509.ssh_keypair()
     data = {**fields, **{name: _filled(text, fields, action.key) for name, text in action.templates.items()}}
-    obj = _secret(action.key, action.owner, data, {DIGEST: action.digest}, dict(action.labels))
+    obj = written(action.key, action.owner, data, {DIGEST: action.digest}, action.labels, action.lives_with)
     if current:  # otherwise values that were written meanwhile would be replaced
         obj["metadata"] |= {name: current["metadata"][name] for name in ("uid", "resourceVersion")}
     await ports.cluster.apply(SECRET, obj, manager)
@@ -117,12 +104,26 @@ async def _rotate(action: RotateKeys, ports: Ports, manager: str) -> None:
     current = await ports.cluster.get(SECRET, action.key)
     if annotation(current, fernet.ROTATED) != action.turned:
         raise Conflict(f"{action}: the keys were rotated meanwhile", SECRET, action.key)
+    if current and not belongs(current, (action.lives_with or action.owner)["metadata"]["uid"]):
+        await _take_over(action, current, ports)
+        return
     old, fresh = secret_data(current), ports.entropy.fernet_key
     keys = fernet.rotate(old, fresh(), action.max_active) if old else fernet.start(fresh(), fresh())
-    obj = _secret(action.key, action.owner, keys, {fernet.ROTATED: str(math.ceil(ports.clock.now()))})
+    notes = {fernet.ROTATED: str(math.ceil(ports.clock.now()))}
+    obj = written(action.key, action.owner, keys, notes, lives_with=action.lives_with)
     if current:
         obj["metadata"]["resourceVersion"] = current["metadata"]["resourceVersion"]
     await ports.cluster.apply(SECRET, obj, manager)
+
+
+async def _take_over(action: RotateKeys, current: Object, ports: Ports) -> None:
+    """Replace the owner of a repository, and keep its keys. An apply could not remove the reference to another owner
+    that another client wrote, such as one who restored a backup.
+    """
+    meta = written(action.key, action.owner, {}, {}, lives_with=action.lives_with)["metadata"]
+    patch = {name: meta[name] for name in ("labels", "ownerReferences")}
+    patch["resourceVersion"] = current["metadata"]["resourceVersion"]
+    await ports.cluster.patch(SECRET, action.key, {"metadata": patch})
 
 
 async def _copy(action: CopySecret, ports: Ports, manager: str) -> None:
@@ -133,7 +134,7 @@ async def _copy(action: CopySecret, ports: Ports, manager: str) -> None:
         for option, (name, key) in sorted(action.sections[section].items()):
             lines.append(f"{option} = {await _line((action.key[0], name), key, ports)}")
     data = {action.field: "\n".join(lines) + "\n"}
-    await ports.cluster.apply(SECRET, _secret(action.key, action.owner, data, {DIGEST: action.digest}), manager)
+    await ports.cluster.apply(SECRET, written(action.key, action.owner, data, {DIGEST: action.digest}), manager)
 
 
 async def _revision(action: KeepRevision, ports: Ports, manager: str) -> None:
@@ -145,14 +146,14 @@ async def _revision(action: KeepRevision, ports: Ports, manager: str) -> None:
         return
     data = {revisions.FIELD: json.dumps(spec, sort_keys=True)}
     number = {revisions.NUMBER: str(action.number)}
-    obj = _secret(action.key, action.owner, data, {DIGEST: action.digest}, number)
+    obj = written(action.key, action.owner, data, {DIGEST: action.digest}, number)
     await ports.cluster.apply(SECRET, obj, manager)
 
 
 async def _gather(action: GatherSecret, ports: Ports, manager: str) -> None:
     namespace = action.source or action.key[0]
     data = {field: await _value((namespace, name), key, ports) for field, (name, key) in action.fields.items()}
-    obj = _secret(action.key, action.owner, {**data, **action.fixed}, {DIGEST: action.digest})
+    obj = written(action.key, action.owner, {**data, **action.fixed}, {DIGEST: action.digest})
     await ports.cluster.apply(SECRET, {**obj, "type": action.type}, manager)
 
 
@@ -168,7 +169,7 @@ async def _ceph(action: CephAccess, ports: Ports, manager: str) -> None:
     except ValueError as error:
         raise TerminalError(f"Secret {'/'.join(action.source)}: {error}") from None
     notes = {DIGEST: action.digest, OPTIONS: digest(data["rbd.conf"])}
-    await ports.cluster.apply(SECRET, _secret(action.key, action.owner, data, notes), manager)
+    await ports.cluster.apply(SECRET, written(action.key, action.owner, data, notes), manager)
 
 
 async def _extract(action: ExtractSecret, ports: Ports, manager: str) -> None:
@@ -187,7 +188,7 @@ async def _extract(action: ExtractSecret, ports: Ports, manager: str) -> None:
         ):
             raise Conflict(f"{action}: the object changed", action.kind, key_of(action.owner))
         data[field] = text
-    await ports.cluster.apply(SECRET, _secret(action.key, action.owner, data, {DIGEST: action.digest}), manager)
+    await ports.cluster.apply(SECRET, written(action.key, action.owner, data, {DIGEST: action.digest}), manager)
 
 
 async def _certify(action: EnsureCertificate, ports: Ports, manager: str) -> None:
@@ -209,7 +210,7 @@ async def _certify(action: EnsureCertificate, ports: Ports, manager: str) -> Non
             raise TerminalError(f"Secret {'/'.join(action.authority)} contains no usable CA: {error}") from None
         expires = str(int(end))
     notes = {DIGEST: action.digest, EXPIRES: expires, AUTHORITY: version_of(authority)}
-    await ports.cluster.apply(SECRET, _secret(action.key, action.owner, made, notes), manager)
+    await ports.cluster.apply(SECRET, written(action.key, action.owner, made, notes), manager)
 
 
 def _is_current(action: EnsureCertificate, found: Object | None, issuer: dict[str, str], now: float) -> bool:
@@ -220,7 +221,7 @@ def _is_current(action: EnsureCertificate, found: Object | None, issuer: dict[st
         and data["ca.crt"] == issuer.get("ca.crt")
         and annotation(found, DIGEST) == action.digest
         and expires.isdecimal()
-        and renewal.left(float(expires), now) > 0
+        and renewal.seconds_left(float(expires), now) > 0
     )
 
 
@@ -236,9 +237,9 @@ async def _issuer(action: EnsureCertificate, ports: Ports, manager: str) -> Obje
         issuer = secret_data(found)
         if found and issuer.get("ca.key") and not _old(issuer, now):
             return found
-        await _permitted(action.authority, None, ports)
+        await permitted(action.authority, None, ports)
         issuer = x509.authority(f"Stackwright {action.authority[0]}", now)
-        secret = _secret(action.authority, None, issuer, {})
+        secret = written(action.authority, None, issuer, {})
         try:
             if found is None:
                 return await ports.cluster.create(SECRET, secret, manager)
@@ -278,23 +279,3 @@ async def _value(secret: Key, key: str, ports: Ports) -> str:
     if not is_text(data[key]):
         raise TerminalError(f"key {key} of Secret {'/'.join(secret)}: {MUST_BE_TEXT}")
     return data[key]
-
-
-def _secret(
-    key: Key, owner: Object | None, data: dict[str, str], notes: dict[str, str], labels: dict[str, str] | None = None
-) -> Object:
-    if wrong := [name for name, value in data.items() if not is_text(value)]:
-        raise TerminalError(f"field {', '.join(wrong)} of Secret {'/'.join(key)}: {MUST_BE_TEXT}")
-    return {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {
-            "namespace": key[0],
-            "name": key[1],
-            "labels": {**MANAGED, **({OWNER: owner_label(owner)} if owner else {}), **(labels or {})},
-            "annotations": notes,
-            **({"ownerReferences": [owner_reference(owner)]} if owner else {}),
-        },
-        "type": "Opaque",
-        "data": {name: base64.b64encode(value.encode()).decode() for name, value in data.items()},
-    }

@@ -1,4 +1,4 @@
-"""The fence, which permits or stops writes of this process; and a thread that ends a process without permission.
+"""The fence allows or blocks the writes of this process; its thread ends the process when it may no longer write.
 
 All times are of one clock of this machine (`uptime`), which continues while the process or the machine is suspended.
 """

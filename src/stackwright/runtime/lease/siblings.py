@@ -1,4 +1,4 @@
-"""Finds the last process that may write as the holder of the Lease, which the containers of a pod share.
+"""Finds out which process of a pod is the last that may write. The containers of a pod share one Lease.
 
 Each process locks one file of a shared folder while it may write. The kernel releases the lock when the process ends,
 even by a crash.

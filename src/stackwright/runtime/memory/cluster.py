@@ -1,4 +1,4 @@
-"""The Kubernetes API in memory: reads, server-side apply, merge patches, deletion and garbage collection.
+"""The Kubernetes API in memory: reads, server-side apply, patches, deletion and garbage collection.
 
 It records every write, so that a test can assert that an idle cloud causes no writes, and reports every change to
 subscribers, as watches do. With a `base`, objects not written here are read from it: `stackwright plan` uses this to
@@ -16,10 +16,10 @@ from stackwright.api.kinds import EVENT, NAMESPACE
 from stackwright.api.meta import Kind
 from stackwright.core.errors import Conflict, NotServed
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Clock, Reader
+from stackwright.core.ports import Clock, Patch, Reader
 from stackwright.core.prune import without_empties
 from stackwright.runtime.memory import apply as ssa
-from stackwright.runtime.memory.json import copy, merge_patch
+from stackwright.runtime.memory.json import copy, patched
 from stackwright.runtime.memory.shape import default_status, shape_of
 from stackwright.runtime.memory.written import (
     completed,
@@ -154,12 +154,12 @@ class MemoryCluster:
         merged, owners = ssa.apply(shape_of(kind), live, wanted, ssa.Owner(manager, "Apply", "status"))
         return self._store(kind, live, completed(kind, merged, live), owners)
 
-    async def patch(self, kind: Kind, key: Key, patch: Object) -> Object:
+    async def patch(self, kind: Kind, key: Key, patch: Patch) -> Object:
         key = _key(kind, key)
         self.writes.append(Write("patch", kind, key))
         live = await self._existing("patch", kind, key)
-        expect(kind, key, patch.get("metadata") or {}, live)
-        new = merge_patch(live, copy(patch))
+        new = patched(live, copy(patch))
+        expect(kind, key, new["metadata"], live)
         owned = {"managedFields": new["metadata"].get("managedFields")}  # a patch may set managedFields
         before = {**live, "metadata": live["metadata"] | owned}
         if has_status(kind):

@@ -77,7 +77,7 @@ class MemorySql:
         self.databases: set[tuple[str, str]] = set()
         self.fail = fail if fail is not None else {}
 
-    async def account(self, action: SqlAccount, admin: Mapping[str, str], password: str) -> None:
+    async def account(self, action: SqlAccount, admin: Mapping[str, str], own: Mapping[str, str]) -> None:
         self.calls.append(action)
         maybe_fail(self.fail, action.host)
         if not admin.get("password"):
@@ -87,13 +87,13 @@ class MemorySql:
             self.users.pop((action.host, action.username), None)
             self.databases -= {(action.host, name) for name in action.dropped}
             return
-        self.users[action.host, action.username] = password
+        self.users[action.host, action.username] = own["password"]
         self.databases |= databases
 
-    async def missing(self, action: SqlAccount, admin: Mapping[str, str], password: str | None) -> str:
+    async def missing(self, action: SqlAccount, admin: Mapping[str, str], own: Mapping[str, str] | None) -> str:
         maybe_fail(self.fail, action.host)
         found = self.users.get((action.host, action.username))
-        return "" if found and password in (None, found) else f"user {action.username}"
+        return "" if found and (own is None or own["password"] == found) else f"user {action.username}"
 
 
 class MemoryBroker:
@@ -103,7 +103,7 @@ class MemoryBroker:
         self.vhosts: set[tuple[str, str]] = set()
         self.fail = fail if fail is not None else {}
 
-    async def account(self, action: BrokerAccount, admin: Mapping[str, str], password: str) -> None:
+    async def account(self, action: BrokerAccount, admin: Mapping[str, str], own: Mapping[str, str]) -> None:
         self.calls.append(action)
         maybe_fail(self.fail, action.host)
         if action.absent:
@@ -111,13 +111,13 @@ class MemoryBroker:
             if not action.keep_vhost:
                 self.vhosts.discard((action.host, action.vhost))
             return
-        self.users[action.host, action.username] = password
+        self.users[action.host, action.username] = own["password"]
         self.vhosts.add((action.host, action.vhost))
 
-    async def missing(self, action: BrokerAccount, admin: Mapping[str, str], password: str | None) -> str:
+    async def missing(self, action: BrokerAccount, admin: Mapping[str, str], own: Mapping[str, str] | None) -> str:
         maybe_fail(self.fail, action.host)
         found = self.users.get((action.host, action.username))
-        return "" if found and password in (None, found) else f"user {action.username}"
+        return "" if found and (own is None or own["password"] == found) else f"user {action.username}"
 
 
 class MemoryContents:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from stackwright.core.plan import CatalogEntry
+from stackwright.core.plan import TRUSTEE_PASSWORD, CatalogEntry
 from stackwright.runtime.memory.foreign import maybe_fail
 
 
@@ -19,7 +19,7 @@ class MemoryIdentity:
         self.catalog: dict[str, Mapping[str, Any]] = {}
         self.fail = fail if fail is not None else {}
 
-    async def account(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None:
+    async def account(self, action: CatalogEntry, admin: Mapping[str, str], own: Mapping[str, str]) -> None:
         self.calls.append(action)
         name = str(action.spec["serviceName"])
         maybe_fail(self.fail, name)
@@ -29,21 +29,21 @@ class MemoryIdentity:
             self.trustees.pop(trustee, None)
             self.catalog.pop(name, None)
             return
-        self.users[str(action.spec["username"])] = password
+        self.users[str(action.spec["username"])] = own["password"]
         self.roles.update(action.spec.get("additionalRoles") or ())
         if trustee[0]:
             self.domains.add(trustee[0])
-            self.trustees[trustee] = password
+            self.trustees[trustee] = own[TRUSTEE_PASSWORD]
         self.catalog[name] = action.spec
 
-    async def missing(self, action: CatalogEntry, admin: Mapping[str, str], password: str | None) -> str:
+    async def missing(self, action: CatalogEntry, admin: Mapping[str, str], own: Mapping[str, str] | None) -> str:
         name = str(action.spec["username"])
         maybe_fail(self.fail, str(action.spec["serviceName"]))
         found = self.users.get(name)
-        if not found or password not in (None, found):
+        if not found or (own is not None and own["password"] != found):
             return f"user {name}"
         domain, user = trustee = _trustee(action)
-        if password is None or not domain or self.trustees.get(trustee) == password:
+        if own is None or not domain or self.trustees.get(trustee) == own[TRUSTEE_PASSWORD]:
             return ""
         return f"user {user} of domain {domain}"
 

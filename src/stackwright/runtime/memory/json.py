@@ -1,7 +1,9 @@
-"""Copies and merge patches of JSON values."""
+"""Copies and patches of JSON values."""
 
 from __future__ import annotations
 
+import functools
+import operator
 from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
@@ -18,6 +20,22 @@ def merge_patch(target: Any, patch: Any) -> Any:
         else:
             out[name] = merge_patch(out.get(name), value)
     return out
+
+
+def json_patch(target: Any, operations: list[Any]) -> Any:
+    """Apply a JSON patch (RFC 6902) that only sets members of objects."""
+    out = copy(target)
+    for each in operations:
+        if each["op"] != "add":
+            raise ValueError(f"operation {each['op']}: not implemented")
+        *above, last = (step.replace("~1", "/").replace("~0", "~") for step in each["path"].split("/")[1:])
+        functools.reduce(operator.getitem, above, out)[last] = each["value"]
+    return out
+
+
+def patched(target: Any, patch: Any) -> Any:
+    """Apply a merge patch, or a JSON patch if it is a list."""
+    return json_patch(target, patch) if isinstance(patch, list) else merge_patch(target, patch)
 
 
 def copy(value: T) -> T:

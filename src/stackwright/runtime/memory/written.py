@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -11,7 +14,9 @@ from stackwright.api.meta import Kind
 from stackwright.cloud.registry import BY_KIND
 from stackwright.core.errors import Conflict, TerminalError, UndeclaredStatus
 from stackwright.core.plan import Key, Object
+from stackwright.runtime.memory.ownership import element
 from stackwright.runtime.memory.shape import (
+    Shape,
     missing_values,
     schema_of,
     shape_of,
@@ -60,6 +65,17 @@ def refuse_unknown(kind: Kind, obj: Object) -> None:
         text = f"apply {kind.kind} {name}: {lines}"
         of_status = [path.removeprefix(".status.") for path in unknown if path.startswith(".status.")]
         raise UndeclaredStatus(text, of_status) if of_status else TerminalError(text)
+    if twice := list(_duplicates(shape_of(kind), obj)):  # such as two conditions of one type
+        raise TerminalError(f"apply {kind.kind}: {'; '.join(twice)}")
+
+
+def _duplicates(shape: Shape, value: Any, path: str = "") -> Iterator[str]:
+    if isinstance(value, dict):
+        for name, child in value.items():
+            yield from _duplicates(shape.field(name), child, f"{path}.{name}")
+    elif isinstance(value, list) and shape.keys is not None:
+        count = Counter(element(shape, item)[2:] for item in value)
+        yield from (f"{path}: duplicate entries for key {key}" for key, number in count.items() if number > 1)
 
 
 def completed(kind: Kind, obj: Object, live: Object | None = None) -> Object:

@@ -183,7 +183,9 @@ def _good(secret: Object, name: str, now: float) -> bool:
         last = max(x509.ends(data["tls.crt"]), x509.ends(data["ca.crt"]))
     except (KeyError, ValueError):
         return False
-    return renewal.left(last, now) > 0 and all(x509.serves(data, name, at) for at in (now, now + renewal.BEFORE))
+    return renewal.seconds_left(last, now) > 0 and all(
+        x509.serves(data, name, at) for at in (now, now + renewal.BEFORE)
+    )
 
 
 def _trusting(hook: Object, authority: str, beside: bool) -> Object:

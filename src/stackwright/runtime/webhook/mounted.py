@@ -1,4 +1,5 @@
-"""A certificate that another program issues and renews, in a mounted Secret: tls.crt, tls.key and perhaps ca.crt.
+"""Reads a certificate that another program issues and renews, from a mounted Secret: tls.crt, tls.key, optionally
+ca.crt.
 
 Kubelet replaces all files of a Secret at once, but they are read one after the other. A mixture of old and new files is
 not a valid pair, and the next read returns the new files.

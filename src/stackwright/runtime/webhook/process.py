@@ -1,8 +1,8 @@
-"""The operator's side of the process that reviews requests.
+"""Starts and stops the process that reviews admission requests, and sends the requests to it.
 
 No object can occupy the operator or exhaust its memory, however its checks behave: they run in another process, which
 ends when one of them uses too much processor time or memory. The request is refused, and a new process reviews the
-others.
+others. A process without requests ends, because its memory is half that of the operator.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ COMMAND = (sys.executable, "-P", "-m", "stackwright.reviewer")  # without module
 SIZE_OF_READ = 1 << 20  # bytes
 GRACE = 1.0  # seconds until a process that must end is killed
 PATIENCE = 60.0  # seconds until a process without a response is killed
+IDLE = 60.0  # seconds until a process without a request ends; to start one takes 0.7 s of processor time
 EXPENSIVE = f"to check the object takes more than {PROCESSOR:g} s of processor time or {MEMORY >> 20} MiB of memory"
 log = structlog.get_logger()
 
@@ -44,6 +45,8 @@ class ReviewProcess:
         self._settings, self._command = settings, command
         self._process: Process | None = None
         self._closed = False
+        self._idle: asyncio.TimerHandle | None = None  # ends the process
+        self._ending: asyncio.Task[int] | None = None
 
     async def start(self) -> None:
         """Start the process if it does not run. Raises OSError; TimeoutError if it reads nothing."""
@@ -58,12 +61,14 @@ class ReviewProcess:
             await _end(process)
             raise
         self._process = process
+        self._schedule_end()
         if self._closed:
             await self._stop()
 
     async def review(self, body: bytearray) -> Review:
         try:
             await self.start()
+            self._schedule_end(at_work=True)
             async with asyncio.timeout(PATIENCE):
                 return await self._reviewed(body)
         except (asyncio.IncompleteReadError, ConnectionError, TimeoutError):
@@ -71,11 +76,28 @@ class ReviewProcess:
         except BaseException:  # the response of a cancelled review must not be taken for that of the next one
             await self._stop()
             raise
+        finally:
+            self._schedule_end()
 
     async def close(self) -> None:
         """End the process, for good."""
         self._closed = True
         await self._stop()
+        if self._ending:
+            await self._ending
+
+    def _schedule_end(self, *, at_work: bool = False) -> None:
+        """End the process after IDLE, unless it is at work."""
+        if self._idle:
+            self._idle.cancel()
+        self._idle = (
+            None if at_work or not self._process else asyncio.get_running_loop().call_later(IDLE, self._end_idle)
+        )
+
+    def _end_idle(self) -> None:
+        ended, self._process = self._process, None  # a request from now on starts another process
+        if ended:
+            self._ending = asyncio.create_task(_end(ended))
 
     async def _stop(self) -> int | None:
         """End the process, and return its exit code; the next review starts another one."""

@@ -1,4 +1,4 @@
-"""The review of one request of an API server, as a process of its own runs it. Pure."""
+"""Reviews one admission request, in a process apart from the operator (`reviewer.py`). Pure."""
 
 from __future__ import annotations
 

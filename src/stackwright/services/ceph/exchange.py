@@ -12,17 +12,17 @@ from stackwright.services.ceph.features import CephSettings
 from stackwright.services.ceph.values import REQUESTS
 
 
-def owns(settings: CephSettings, requests: Object | None, ceph: Key) -> bool:
+def owns_exchange(settings: CephSettings, requests: Object | None, ceph: Key) -> bool:
     """Whether this Ceph object owns the namespace: it is the object's own namespace, or contains its requests."""
     return settings.trial or annotation(requests, OWNER) == "/".join(ceph)
 
 
-def taken(settings: CephSettings, requests: Object | None, ceph: Key) -> str:
+def ownership_error(settings: CephSettings, requests: Object | None, ceph: Key) -> str:
     """The error, with a remedy, if another Ceph object owns the namespace; otherwise empty. Requests of an earlier
     version have no owner.
     """
     other = annotation(requests, OWNER)
-    if not other or owns(settings, requests, ceph):
+    if not other or owns_exchange(settings, requests, ceph):
         return ""
     return (
         f"ConfigMap {settings.shared_namespace}/{REQUESTS} belongs to Ceph {other}; set another namespace in "

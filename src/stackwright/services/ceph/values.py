@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stackwright.api.services.voters import VOTERS
 from stackwright.services.ceph.clients import ceph_secret
 from stackwright.services.context import CONTROL_PLANE, Context, Values, placed
 from stackwright.services.declaration import Secret
@@ -18,7 +19,7 @@ CONDITIONS = ("Monitors", "Keys", "Pools", "Capacity")
 
 
 def monitors(context: Context) -> int:
-    return 1 if context.spec.size == "single" else 3
+    return VOTERS[context.spec.size]
 
 
 def clients() -> list[str]:

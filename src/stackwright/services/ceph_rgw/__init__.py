@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from stackwright.services.ceph.values import GATEWAY
 from stackwright.services.ceph_rgw.kind import CephRGW
-from stackwright.services.ceph_rgw.values import HOST, PORT, CephRGWSettings, chart_values, contracts, lacks
+from stackwright.services.ceph_rgw.values import HOST, PORT, CephRGWSettings, chart_values, contracts, missing_addresses
 from stackwright.services.declaration import INGRESS, Chart, Listener, Public, Service
 from stackwright.services.tested import service
 
@@ -35,7 +35,7 @@ SERVICE = Service(
     from_cloud=lambda cloud: {"trial": "ceph" in cloud.requested},
     requires=lambda settings: ("identity", "ceph"),
     facts=GATEWAY,
-    missing_facts=lacks,
+    missing_facts=missing_addresses,
     public=(Public(HOST),),
     tested={"features.services": service("object-storage", "test_objects_by_the_openstack_command")},
 )

@@ -44,7 +44,7 @@ def chart_values(context: Context) -> Values:
     }
 
 
-def lacks(context: Context) -> str:
+def missing_addresses(context: Context) -> str:
     missing = [name for name in GATEWAY_URLS if not context.facts.get(name)]
     if context.settings.trial or not missing:
         return ""
@@ -52,4 +52,4 @@ def lacks(context: Context) -> str:
 
 
 def contracts(context: Context) -> tuple[Contract, ...]:
-    return () if lacks(context) else (identity(context, endpoint(context)),)
+    return () if missing_addresses(context) else (identity(context, endpoint(context)),)

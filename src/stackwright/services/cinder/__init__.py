@@ -40,7 +40,7 @@ SERVICE = Service(
             ),
             calls=(
                 *("mariadb", "rabbitmq", "memcached", "keystone", "etcd"),
-                *("glance", "nova", "cinder", "ceph", "ceph-rgw"),
+                *("glance", "nova", "cinder", "barbican", "ceph", "ceph-rgw"),
             ),
         ),
     ),

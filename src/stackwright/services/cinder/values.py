@@ -8,6 +8,7 @@ from typing import Any
 
 from stackwright.api.services.kinds import Size
 from stackwright.core.helm.merge import merge
+from stackwright.services.barbican.clients import key_manager
 from stackwright.services.ceph.clients import CEPH_CONF, ceph, ceph_secret
 from stackwright.services.cinder.features import CEPH_BACKUP, SWIFT_BACKUP, CinderSettings, VolumeType
 from stackwright.services.context import CONTROL_PLANE, Context, Values, placed
@@ -120,6 +121,7 @@ def _cinder_conf(context: Context) -> Values:
     if settings.clustered:
         conf["DEFAULT"]["cluster"] = context.name
     conf["nova"] = {"region_name": spec.region}
+    conf |= key_manager(context, "service_user")
     if settings.coordinated:
         conf["coordination"] = {"backend_url": tooz_url(context, LOCKS)}
     return merge(conf, *(backend.values.conf.get("cinder", {}) for backend in settings.backends.values()))

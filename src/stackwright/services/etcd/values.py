@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from stackwright.api.services.voters import VOTERS
 from stackwright.services.context import CONTROL_PLANE, Context, Values, placed
 from stackwright.services.declaration import Certificate
-from stackwright.services.sizes import VOTERS
 
 PORT = 2379
 API = "etcd"

@@ -30,7 +30,7 @@ SERVICE = Service(
             listens=(
                 Listener("api", (PORT,), name="glance", sources=("horizon", "keystoneclient", INGRESS, OPERATOR)),
             ),
-            calls=("mariadb", "rabbitmq", "memcached", "keystone", "cinder", "ceph", "ceph-rgw", "glance"),
+            calls=("mariadb", "rabbitmq", "memcached", "keystone", "cinder", "barbican", "ceph", "ceph-rgw", "glance"),
         ),
     ),
     contracts=contracts,

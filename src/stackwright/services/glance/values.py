@@ -9,6 +9,7 @@ from typing import Any
 from stackwright.api.services.kinds import Size
 from stackwright.core.kubernetes.quantity import amount
 from stackwright.core.objects import mapping
+from stackwright.services.barbican.clients import key_manager
 from stackwright.services.ceph.clients import CEPH_CONF, ceph, ceph_secret
 from stackwright.services.context import CONTROL_PLANE, Context, Values, placed
 from stackwright.services.declaration import Contract
@@ -97,7 +98,7 @@ def chart_values(context: Context) -> Values:
     size = SIZES[spec.size]
     store, volume = _volume(context)
     stores = context.settings.stores
-    conf = api_conf(context)
+    conf = {**api_conf(context), **key_manager(context)}  # for certificates of signed images
     for section, options in _store_conf(context).items():
         conf[section] = {**conf.get(section, {}), **options}
     return {

@@ -32,9 +32,12 @@ SERVICE = Service(
                 Listener("cfn", (CFN_PORT,), sources=("keystoneclient", INGRESS)),
                 Listener("engine"),
             ),
+            confined=True,  # templates of tenants name addresses
+            # Longer than graceful_shutdown_timeout; other resources are finished, or handed over to a new engine.
+            replaced={"engine": "a resource in work for more than 2 minutes stays IN_PROGRESS; update its stack then"},
             calls=(
                 *("mariadb", "rabbitmq", "memcached", "keystone"),
-                *("glance", "nova", "neutron", "cinder", "ceph-rgw"),
+                *("glance", "nova", "neutron", "cinder", "barbican", "ceph-rgw"),
             ),
         ),
     ),
@@ -45,6 +48,7 @@ SERVICE = Service(
     conf_files={"heat": "heat"},
     requires=lambda settings: ("database", "messaging", "identity"),
     lost_with_object="the trusts by which {} acts for the owners of stacks; their resources stay",
+    panels="python3-heat-dashboard",
     public=(Public("heat"), Public(CFN)),
     logging=True,
     cleanup=True,

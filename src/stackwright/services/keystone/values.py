@@ -8,6 +8,7 @@ from stackwright.services.declaration import Contract, Keys, Secret
 from stackwright.services.ingress.endpoints import endpoint_values, ingress_values
 from stackwright.services.keystone.features import KeystoneSettings
 from stackwright.services.mariadb.accounts import database
+from stackwright.services.mariadb.kind import MariaDB
 from stackwright.services.memcached.values import servers
 from stackwright.services.rabbitmq.accounts import messaging
 from stackwright.services.sizes import Sizing, limits
@@ -131,7 +132,7 @@ def keys(context: Context) -> tuple[Keys, ...]:
     return (
         Keys(FERNET_KEYS, every=window / (MAX_ACTIVE_KEYS - 2), max_active=MAX_ACTIVE_KEYS),
         # A rotation does not re-encrypt stored credentials, so a key that may have encrypted one is never removed.
-        Keys(CREDENTIAL_KEYS, every=CREDENTIAL_TURN, max_active=100),
+        Keys(CREDENTIAL_KEYS, every=CREDENTIAL_TURN, max_active=100, owner=(MariaDB.KIND, "mariadb")),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stackwright.api.services.kinds import Size
+from stackwright.api.services.voters import VOTERS
 from stackwright.services.context import CONTROL_PLANE, Context, Values, placed
 from stackwright.services.sizes import memory, rounded
 
@@ -15,9 +16,8 @@ ROLE, PRIMARY = "mariadb-role", "primary"  # the label of the only server that a
 
 @dataclass(frozen=True)
 class Sizing:
-    """Servers; buffer pool (MiB); connections; heaps that threads share (None: glibc's default); volume (GiB)."""
+    """Buffer pool (MiB); connections; heaps that threads share (None: glibc's default); volume (GiB)."""
 
-    servers: int
     buffer_pool: int
     connections: int
     arenas: int | None
@@ -30,10 +30,10 @@ class Sizing:
 
 
 SIZES: dict[Size, Sizing] = {
-    "single": Sizing(1, 64, 500, 2, 5),
-    "tiny": Sizing(3, 1024, 2000, None, 20),
-    "small": Sizing(3, 4096, 4000, None, 50),
-    "medium": Sizing(3, 16384, 8000, None, 200),
+    "single": Sizing(64, 500, 2, 5),
+    "tiny": Sizing(1024, 2000, None, 20),
+    "small": Sizing(4096, 4000, None, 50),
+    "medium": Sizing(16384, 8000, None, 200),
 }
 
 
@@ -43,7 +43,7 @@ def chart_values(context: Context) -> Values:
         "endpoints": {"cluster_domain_suffix": context.spec.cluster_domain},
         "labels": placed(CONTROL_PLANE, "server"),
         "pod": {
-            "replicas": {"server": size.servers},
+            "replicas": {"server": VOTERS[context.spec.size]},
             "resources": {"server": memory(size.limit, size.buffer_pool + 192)},
         },
         "volume": {"class_name": context.spec.storage_class, "size": f"{size.volume}Gi"},

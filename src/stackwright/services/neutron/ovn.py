@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from stackwright.api.rules import at, sets
-from stackwright.api.services.voters import DEFAULT, count_of
+from stackwright.api.services.voters import DEFAULT, VOTERS, count_of
 from stackwright.services.context import CONTROL_PLANE, GATEWAY, OPENVSWITCH, Context, Values, placed
 from stackwright.services.declaration import Certificate, Chart, Listener, NodeAgent
 from stackwright.services.neutron.features import NeutronSettings
 from stackwright.services.neutron.ovs import bridge_mappings
-from stackwright.services.sizes import VOTERS
 
 CHART_NAME = "ovn"
 DATABASES = "ovn-ovsdb"

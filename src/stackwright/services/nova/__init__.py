@@ -64,9 +64,15 @@ SERVICE = Service(
                 Listener("novncproxy", (NOVNC_PORT,), sources=(INGRESS,)),
                 *(Listener(client) for client in ("conductor", "scheduler")),
             ),
-            calls=("mariadb", "rabbitmq", "memcached", "keystone", "glance", "placement", "neutron", "cinder"),
+            calls=(
+                *("mariadb", "rabbitmq", "memcached", "keystone"),
+                *("glance", "placement", "neutron", "cinder", "barbican"),
+            ),
             host_calls={
-                COMPUTE: ("rabbitmq", "keystone", "glance", "placement", "nova", "neutron", "cinder", "ceph"),
+                COMPUTE: (
+                    *("rabbitmq", "keystone", "glance", "placement", "nova", "neutron"),
+                    *("cinder", "barbican", "ceph"),
+                ),
             },
         ),
     ),

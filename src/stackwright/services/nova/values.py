@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stackwright.api.services.kinds import Size
+from stackwright.services.barbican.clients import key_manager
 from stackwright.services.ceph.clients import CEPH_CONF, ceph, ceph_secret
 from stackwright.services.context import COMPUTE, CONTROL_PLANE, Context, Values, placed
 from stackwright.services.declaration import Certificate, Contract
@@ -84,6 +85,7 @@ def _nova_conf(context: Context) -> Values:
             **({"images_rbd_ceph_conf": CEPH_CONF} if settings.in_ceph else {}),
         },
         "vnc": {"enabled": settings.console.novnc.enabled},
+        **key_manager(context, "service_user"),
     }
 
 

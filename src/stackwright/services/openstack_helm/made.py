@@ -1,4 +1,4 @@
-"""Values of the published charts that are built from several of ours. Pure."""
+"""Builds the values of OpenStack-Helm's charts that depend on several values of our charts. Pure."""
 
 from __future__ import annotations
 

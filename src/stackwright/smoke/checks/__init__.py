@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from stackwright.api.wording import unknown
-from stackwright.smoke.checks import basis, change, machine, reach, stack
+from stackwright.smoke.checks import basis, change, machine, reach, secret, stack
 from stackwright.smoke.stage import Stage
 
 
@@ -41,6 +41,7 @@ CHECKS = (
     Check("reboot", "It reboots", change.reboot, ("ssh",)),
     Check("resize", "It is resized, without volumes", change.resize, ("ssh",)),
     Check("stack", "A stack is created and deleted", stack.stack, ("login",), "orchestration"),
+    Check("secret", "A secret is stored and read, and a key generated", secret.secret, ("login",), "key-manager"),
 )
 
 

@@ -48,7 +48,7 @@ def _settled(stage: Stage, status: str, what: str) -> None:
     try:
         stage.until(what, lambda: _unless_back(stage, status), RESIZE_LIMIT)
     except Failed as failed:
-        raise Failed(f"{failed}{stage.unwell()}") from None
+        raise Failed(f"{failed}{stage.agents_down()}") from None
 
 
 def _unless_back(stage: Stage, status: str) -> str | None:

@@ -21,7 +21,7 @@ def boot(stage: Stage) -> str:
     try:
         stage.until("ACTIVE", lambda: is_busy(stage.server(), "ACTIVE"), BOOT_LIMIT)
     except Failed as failed:
-        raise Failed(f"{failed}{stage.unwell()}") from None
+        raise Failed(f"{failed}{stage.agents_down()}") from None
     details = stage.admin.computing.server(server.id)
     return f"on {details.host}" if details and details.host else ""
 
@@ -36,7 +36,9 @@ def dhcp(stage: Stage) -> str:
 def metadata(stage: Stage) -> str:
     ready = _logged(stage, READY, "the end of its boot")
     if "metadata" not in ready[2]:
-        raise Failed(f"The machine started in {ready[1]} s with {ready[2]}: it received no metadata{stage.unwell()}")
+        raise Failed(
+            f"The machine started in {ready[1]} s with {ready[2]}: it received no metadata{stage.agents_down()}"
+        )
     return f"ready after {ready[1]} s"
 
 
@@ -75,5 +77,5 @@ def _logged(stage: Stage, pattern: re.Pattern[str], what: str) -> re.Match[str]:
     try:
         stage.until(f"The console shows {what}", missing, GUEST_LIMIT)
     except Failed as failed:
-        raise Failed(f"{failed}{stage.unwell()}{stage.console_tail()}") from None
+        raise Failed(f"{failed}{stage.agents_down()}{stage.console_tail()}") from None
     return found[-1]

@@ -79,4 +79,4 @@ def _until(stage: Stage, what: str, missing: Callable[[], str | None], limit: fl
     try:
         stage.until(what, missing, limit)
     except Failed as failed:
-        raise Failed(f"{failed}{stage.unwell()}{stage.console_tail()}") from None
+        raise Failed(f"{failed}{stage.agents_down()}{stage.console_tail()}") from None

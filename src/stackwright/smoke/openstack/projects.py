@@ -10,6 +10,7 @@ from stackwright.adapters.openstack.transport.client import connect
 from stackwright.core.openstack.access import Access
 from stackwright.smoke.openstack.computing import ComputingApi
 from stackwright.smoke.openstack.errors import explained
+from stackwright.smoke.openstack.key_manager import KeyManagerApi
 from stackwright.smoke.openstack.networking import NetworkingApi
 from stackwright.smoke.openstack.orchestration import OrchestrationApi
 from stackwright.smoke.tenant import Leftover, Project, Tenant
@@ -27,7 +28,9 @@ def administrator(access: Access, ca_file: str) -> Connection:
 
 
 def tenant(connection: Connection) -> Tenant:
-    return Tenant(ComputingApi(connection), NetworkingApi(connection), OrchestrationApi(connection))
+    return Tenant(
+        ComputingApi(connection), NetworkingApi(connection), OrchestrationApi(connection), KeyManagerApi(connection)
+    )
 
 
 @explained
@@ -70,6 +73,7 @@ class ProjectsApi:
     def leftovers(self, project: Project) -> list[Leftover]:
         users = [str(user.id) for user in self._identity.users(domain_id=DOMAIN_ID, name=project.name)]
         found = [*self._stacks(project), *self._compute(project, users), *self._network(project)]
+        found += self._secrets(project)
         found += [Leftover("image", str(e.id), str(e.name)) for e in self._admin.image.images(owner=project.id)]
         found += [Leftover("user", user, project.name) for user in users]
         return [*found, Leftover("project", project.id, project.name)]
@@ -80,8 +84,16 @@ class ProjectsApi:
                 id_ = f"{project.id}/{project.name}/{stack.id}"
                 yield Leftover("stack", id_, str(stack.name), going=stack.status == "DELETE_IN_PROGRESS")
 
+    def _secrets(self, project: Project) -> Iterator[Leftover]:
+        if "key-manager" in self._access.services:
+            api: Any = self._inside(project).key_manager
+            for order in api.orders():
+                yield Leftover("order", f"{project.id}/{project.name}/{order.order_id}", project.name)
+            for secret in api.secrets():
+                yield Leftover("secret", f"{project.id}/{project.name}/{secret.secret_id}", str(secret.name))
+
     def _inside(self, project: Project) -> Connection:
-        """The administrator as a member of a project: Heat lists stacks to members only."""
+        """The administrator as a member of a project: Heat and Barbican list what is there to members only."""
         if project.id not in self._members:
             identity = self._identity
             role = identity.find_role(ROLE, ignore_missing=False)
@@ -123,7 +135,9 @@ class ProjectsApi:
         compute, network = self._admin.compute, self._admin.network
         identity, image = self._identity, self._admin.image
         delete: dict[str, Callable[[str], Any]] = {
-            "stack": self._delete_stack,
+            "stack": lambda id_: self._delete_inside(id_, lambda inside: inside.orchestration.delete_stack),
+            "order": lambda id_: self._delete_inside(id_, lambda inside: inside.key_manager.delete_order),
+            "secret": lambda id_: self._delete_inside(id_, lambda inside: inside.key_manager.delete_secret),
             "server": compute.delete_server,
             "keypair": self._delete_keypair,
             "flavor": compute.delete_flavor,
@@ -142,9 +156,9 @@ class ProjectsApi:
         user, _, name = id_.partition("/")
         self._admin.compute.delete_keypair(name, user_id=user)
 
-    def _delete_stack(self, id_: str) -> None:
-        project, name, stack = id_.split("/")
-        self._inside(Project(project, name)).orchestration.delete_stack(stack)
+    def _delete_inside(self, id_: str, delete: Callable[[Any], Callable[[str], Any]]) -> None:
+        project, name, thing = id_.split("/")
+        delete(self._inside(Project(project, name)))(thing)
 
     def _delete_router(self, id_: str) -> None:
         network: Any = self._admin.network

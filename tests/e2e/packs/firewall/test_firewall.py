@@ -46,7 +46,7 @@ assert network.is_ready() and all(network.is_attached(node) for node in nodes)
 REMOVE = """
 node_network.remove_all()
 network.remove_all()
-assert not network.left()
+assert not network.remaining_links()
 """
 
 

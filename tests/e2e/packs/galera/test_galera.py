@@ -240,7 +240,7 @@ def kept(log: Path) -> Path:
 
 ADAPTER = """\
 import asyncio, sys
-from stackwright.adapters.mariadb import MariaDbSql
+from stackwright.adapters.mariadb.accounts import MariaDbSql
 from stackwright.core.plan import SqlAccount
 where = ("namespace", "name")
 action = SqlAccount("10.0.0.1", where, "nova_api", "nova", ("ALL PRIVILEGES",), where, additional=tuple(sys.argv[3:]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import secrets
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -16,7 +17,6 @@ from harness import eventually
 from openstack.exceptions import NotFoundException
 from vms import DEMO, FLAVOR, GUEST_IMAGE, Vms
 
-EXAMPLE = "examples/orchestration.yaml"
 LIMIT = 240
 Resources = dict[str, Any]
 VERSION = "2021-04-16"
@@ -89,14 +89,6 @@ class Stacks:
 
     def servers(self, prefix: str) -> list[Any]:
         return [each for each in self.vms.sdk.compute.servers() if str(each.name).startswith(prefix)]
-
-
-@pytest.fixture(scope="module")
-def heat_cloud(full_cloud: FullCloud) -> Iterator[FullCloud]:
-    made = FullCloud(full_cloud.said, EXAMPLE)
-    made.change()
-    yield made
-    full_cloud.change()
 
 
 @pytest.fixture(scope="module")
@@ -256,6 +248,115 @@ def test_a_software_deployment_has_the_output_that_an_agent_sends(stacks: Stacks
     assert stacks.post(str(inputs["deploy_signal_id"]), {"told": "hello you", "deploy_status_code": 0}) == 200
     stacks.wait(id_, "CREATE_COMPLETE")
     assert stacks.output(id_, "told") == "hello you"
+
+
+def nested(levels: int) -> object:
+    """Replacements in each other; each result is ten times as long."""
+    value: object = "x"
+    for _ in range(levels):
+        value = {"str_replace": {"template": "a" * 10, "params": {"a": value}}}
+    return value
+
+
+def of_value(value: object) -> dict[str, Any]:
+    return template({"value": {"type": "OS::Heat::Value", "properties": {"value": value}}})
+
+
+HEAD = f"heat_template_version: {VERSION}\n"
+ALIASES = "a0: &a0 {k: v}\n" + "\n".join(
+    f"a{number}: &a{number} {{<<: [{', '.join([f'*a{number - 1}'] * 9)}]}}" for number in range(1, 9)
+)
+MANY = {"count": 10**8, "resource_def": {"type": "OS::Heat::None"}}
+PATTERN = {"type": "string", "default": "a" * 40 + "!", "constraints": [{"allowed_pattern": "(a+)+$"}]}
+THREE = {f"%{name}%": [str(number) for number in range(120)] for name in "abc"}
+HOSTILE: dict[str, Any] = {
+    "merge keys": HEAD + ALIASES,
+    "a directive": "%YAML 1.3\n---\n" + HEAD + ALIASES,
+    "bytes": HEAD + "a: !!binary eA==",
+    "depth": HEAD + "a: " + "[" * 100_000 + "]" * 100_000,
+    "a number": HEAD + "a: 1" + ":1" * 80_000,
+    "a nested template": template({"nested": {"type": "nested.yaml"}}),
+    "nested functions": of_value(nested(9)),
+    "a function of three lists": of_value({"repeat": {"template": list(THREE), "for_each": THREE}}),
+    "an expression": of_value({"yaql": {"expression": "shiftBitsLeft(1, 100000000000)", "data": {}}}),
+    "a group": template({"group": {"type": "OS::Heat::ResourceGroup", "properties": MANY}}),
+    "a pattern": {**of_value("x"), "parameters": {"text": PATTERN}},
+}
+
+
+def test_hostile_templates_are_refused(heat_cloud: FullCloud, stacks: Stacks) -> None:
+    """At once, and by the processes that go on to serve others."""
+
+    def processes() -> dict[str, list[int]]:
+        pods = heat_cloud.pods("-l", "application=heat")
+        return {uid: [each["restartCount"] for each in pod["status"]["containerStatuses"]] for uid, pod in pods.items()}
+
+    before = processes()
+    assert before
+    for name, content in HOSTILE.items():
+        files = {"nested.yaml": HOSTILE["depth"]} if name == "a nested template" else {}
+        body = {"stack_name": "hostile", "template": content, "files": files, "timeout_mins": 1}
+        begun = time.monotonic()
+        answer = stacks.api.post("/stacks", json=body, raise_exc=False)
+        assert answer.status_code == 400, (name, answer.status_code, answer.text[:500])
+        assert time.monotonic() - begun < 30, name
+    answer = stacks.api.get("/resource_types", params={"name": "(O+)+!"}, raise_exc=False)
+    assert answer.json() == {"resource_types": []}
+    assert list(stacks.api.stacks()) == []
+    assert processes() == before
+
+
+@pytest.fixture
+def credentials(stacks: Stacks) -> Iterator[Callable[[str], tuple[str, str]]]:
+    """Creates EC2 credentials of a new user with one role in a project of its own."""
+    identity, name = stacks.vms.sdk.identity, "stack-clients"
+
+    def sweep() -> None:
+        for user in list(identity.users()):
+            if str(user.name).startswith(name):
+                identity.delete_user(user)
+        if found := identity.find_project(name):
+            identity.delete_project(found)
+
+    sweep()
+    project = identity.create_project(name=name, domain_id="default")
+
+    def create(role: str) -> tuple[str, str]:
+        user = identity.create_user(name=f"{name}-{role}", password=secrets.token_hex(16), domain_id="default")
+        identity.assign_project_role_to_user(project, user, identity.find_role(role))
+        answer = identity.post(f"/users/{user.id}/credentials/OS-EC2", json={"tenant_id": project.id})
+        assert answer.status_code == 201, answer.text
+        made = answer.json()["credential"]
+        return str(made["access"]), str(made["secret"])
+
+    yield create
+    sweep()
+
+
+def test_a_reader_may_not_change_stacks_in_the_form_of_cloudformation(
+    heat_cloud: FullCloud, stacks: Stacks, credentials: Callable[[str], tuple[str, str]]
+) -> None:
+    url = f"https://heat-cfn.{heat_cloud.spec()['public_domain_name']}/v1/"
+
+    def asked(login: tuple[str, str], action: str) -> int:
+        fields = {
+            "Action": action,
+            "StackName": "absent",
+            "TemplateBody": HEAD,
+            "AWSAccessKeyId": login[0],
+            "SignatureMethod": "HmacSHA256",
+            "SignatureVersion": "2",
+            "Timestamp": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        }
+        return stacks.signed(url, fields, login[1])[0]
+
+    changes = ("UpdateStack", "DeleteStack", "CancelUpdateStack")
+    reader, member = credentials("reader"), credentials("member")
+    assert {action: asked(reader, action) for action in ("CreateStack", *changes)} == dict.fromkeys(
+        ("CreateStack", *changes), 403
+    )
+    assert asked(reader, "ListStacks") == 200
+    assert 403 not in {asked(member, action) for action in changes}, "allowed; there is no such stack"
 
 
 def slow(count: int) -> dict[str, Any]:

@@ -11,10 +11,8 @@ import pytest
 from full import FullCloud
 from harness import eventually
 from traffic.pinger import Pinger
-from two_nodes import BOOT_ID, MOVE_LIMIT, host
+from two_nodes import BOOT_ID, host, migrate_live, two_machines
 from vms import Vm, Vms
-
-from stackwright.smoke.icmp import ping
 
 HOSTS = {f"ovn-ovsdb-{number}" for number in range(3)}
 THREE: dict[str, Any] = {"networking": {"ovn": {"values": {"pod": {"replicas": {"ovsdb": 3}}}}}}
@@ -41,16 +39,12 @@ def machines(wide_cloud: FullCloud, tmp_path_factory: pytest.TempPathFactory) ->
 @pytest.fixture(scope="module")
 def two(machines: Vms) -> Iterator[tuple[Vm, Vm]]:
     """One machine on each of two nodes."""
-    names = {"node1", "node2", "node3"}
-    eventually(lambda: {h.name for h in machines.sdk.compute.hypervisors() if h.state == "up"} == names, 300, pause=2)
-    made = [machines.begin("one", "node1"), machines.begin("two", "node2")]
-    try:
-        for vm in made:
-            machines.reached(vm)
-        yield made[0], made[1]
-    finally:
-        for vm in made:
-            machines.delete(vm)
+
+    def begin() -> list[Vm]:
+        return [machines.begin("one", "node1"), machines.begin("two", "node2")]
+
+    with two_machines(machines, {"node1", "node2", "node3"}, begin) as made:
+        yield made
 
 
 def are_three(wide_cloud: FullCloud, database: str) -> bool:
@@ -96,15 +90,7 @@ def test_machines_on_two_nodes_talk_over_geneve(machines: Vms, two: tuple[Vm, Vm
 def test_live_migration_with_ovn(machines: Vms, two: tuple[Vm, Vm]) -> None:
     one, other = two
     boot = machines.ssh(one, BOOT_ID)
-    start = time.monotonic()
-    with Pinger(one.floating) as pinger:
-        machines.sdk.compute.live_migrate_server(one.id, host="node2", block_migration="auto")
-        eventually(lambda: host(machines, one) == "node2", limit=MOVE_LIMIT, pause=1)
-        machines.settled(one, "ACTIVE", MOVE_LIMIT)
-        took = time.monotonic() - start
-        eventually(lambda: ping(one.floating), limit=60)
-        print(f"live migration: {took:.0f} s, longest gap of pings {pinger.gap():.1f} s, {pinger.lost()} lost")
-    assert pinger.gap() < MIGRATION
+    assert migrate_live(machines, one, "node2") < MIGRATION
     assert machines.ssh(one, BOOT_ID) == boot, "it was not started anew"
     eventually(lambda: machines.sees(one, other), limit=60, pause=1)
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 from harness import eventually
-from traffic.pinger import Pinger
-from two_nodes import BOOT_ID, MOVE_LIMIT, host
+from two_nodes import BOOT_ID, host, migrate_live
 from vms import Vm, Vms
-
-from stackwright.smoke.icmp import ping
 
 RULE_LIMIT = 60
 UPTIME = "cut -d ' ' -f 1 /proc/uptime"
@@ -77,14 +73,7 @@ def test_security_groups_drop_outgoing_packets(vms: Vms, pair: tuple[Vm, Vm]) ->
 def test_live_migration(vms: Vms, pair: tuple[Vm, Vm]) -> None:
     one, two = pair
     boot, uptime = vms.ssh(one, BOOT_ID), float(vms.ssh(one, UPTIME))
-    start = time.monotonic()
-    with Pinger(one.floating) as pinger:
-        vms.sdk.compute.live_migrate_server(one.id, host="node2", block_migration="auto")
-        eventually(lambda: host(vms, one) == "node2", limit=MOVE_LIMIT, pause=1)
-        vms.settled(one, "ACTIVE", MOVE_LIMIT)
-        took = time.monotonic() - start
-        eventually(lambda: ping(one.floating), limit=60)
-        print(f"live migration: {took:.0f} s, longest gap of pings {pinger.gap():.1f} s, {pinger.lost()} lost")
+    migrate_live(vms, one, "node2")
     assert vms.ssh(one, BOOT_ID) == boot, "it was not started anew"
     assert float(vms.ssh(one, UPTIME)) > uptime
     eventually(lambda: vms.sees(one, two), limit=60, pause=1)

@@ -14,6 +14,8 @@ mkdir -p lock
 export TEMPEST_CONFIG_DIR="$here"
 tempest init workspace
 cd workspace
+# A test of Heat's API uses what the tests before it have created, so one process runs all of them.
+sed -i 's/^group_regex=.*/group_regex=(heat_tempest_plugin\\.tests\\.api\\.|([^\\.]*\\.)*)/' .stestr.conf
 clean # what a run that was killed left
 tempest run --regex "$SELECT" --exclude-list "$here/exclude" --concurrency "$CONCURRENCY" || echo "exit code $?"
 stestr last --subunit | python3 "$here/results.py"

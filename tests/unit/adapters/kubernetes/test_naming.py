@@ -140,12 +140,12 @@ async def test_an_owner_reference_that_names_no_object_is_not_looked_up() -> Non
     assert server.paths == []
 
 
-# Name fields that do not name an object of Kubernetes, but something in an OpenStack, in Helm, in a database or in DNS.
+# Name fields that do not name an object of Kubernetes, but something in an OpenStack, Helm, Vault, a database or DNS.
 ELSEWHERE = re.compile(
     r"(filter\.name|sshKeyName|cloudName|project_name|region_name|domain_name|userName|username|serviceName"
     r"|(valueSpecs|serverMetadata|matchExpressions)\[\]\.\w+|availabilityZone\.name|pools\[\]\.name|releases\[\]\.name"
     r"|(additionalBlockDevices|schedulerHintAdditionalProperties|SecurityGroupRules)\[\]\.name"
-    r"|floating_network(\.\w+)?\.name)$"
+    r"|floating_network(\.\w+)?\.name|vault\.namespace)$"
 )
 NAMES = re.compile(r"(name|secret|instance|namespace|class|key|ref)s?(\[\])?$", re.IGNORECASE)
 

@@ -26,7 +26,7 @@ from stackwright.adapters.openstack.agents import (
     network_uses,
 )
 from stackwright.adapters.openstack.inventory import gathered
-from stackwright.adapters.threads import within
+from stackwright.adapters.threads import with_deadline
 from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.openstack.agents import REPORTS
 from stackwright.core.plan import DeleteAgents, Inventory
@@ -336,7 +336,7 @@ def test_an_agent_that_reports_again_is_kept() -> None:
 def test_a_long_move_ends_with_its_time_and_is_continued() -> None:
     network = Network(l3_node1=(True, set()), l3_node2=(False, {"a"}))
     with pytest.raises(TransientError, match="it takes longer"):
-        within(0.0, lambda: forget_network_agent(cloud(network=network), "neutron-l3-agent@node2"))
+        with_deadline(0.0, lambda: forget_network_agent(cloud(network=network), "neutron-l3-agent@node2"))
     assert network.writes == []
 
 

@@ -101,7 +101,7 @@ SHAPES = [[], ["users"], None, 1, "text", {"users": {"id": 1}}, {"users": [1]}, 
 async def test_json_of_another_shape_from_keystone_is_a_transient_error(started: Start, shape: Any) -> None:
     cloud = started(lambda path: shape)
     with pytest.raises(TransientError, match=f"^Keystone at {cloud.url}/v3"):
-        await KeystoneIdentity().account(ENTRY, cloud.admin, "pw")
+        await KeystoneIdentity().account(ENTRY, cloud.admin, {"password": "pw"})
 
 
 def look(service: str, *holders: str) -> Inventory:

@@ -25,6 +25,7 @@ SPEC: dict[str, Any] = {
     "roles": ["admin", "service"],
 }  # fmt: skip
 ACTION = CatalogEntry(("openstack", "keystone-admin"), SPEC, ("openstack", "glance-ks"))
+OWN = {"password": "pw"}
 CREATED = ("project", "user", "role", "service", "endpoint", "region")
 
 
@@ -89,7 +90,7 @@ def identity(monkeypatch: pytest.MonkeyPatch) -> Identity:
 def ensure(identity: Identity, **changes: Any) -> list[str]:
     identity.writes.clear()
     spec = {**SPEC, **changes}
-    keystone._ensure_user(identity, spec, "http://k/v3", "pw")
+    keystone._ensure_user(identity, spec, "http://k/v3", OWN)
     keystone._ensure_catalog(identity, spec)
     return list(identity.writes)
 
@@ -128,7 +129,7 @@ def test_of_several_endpoints_of_an_interface_one_remains(identity: Identity) ->
     """Keystone accepts several; one incomplete list, or an administrator, could have created another."""
     ensure(identity)
     identity._create("endpoint", {**vars(identity.kept["endpoint"][0]), "id": "copy", "url": "http://old"})
-    assert keystone._missing(identity, SPEC, "http://k/v3", "pw") == "endpoint internal of service glance"
+    assert keystone._missing(identity, SPEC, "http://k/v3", OWN) == "endpoint internal of service glance"
     assert ensure(identity) == ["delete_endpoint"]
     assert sorted(e.url for e in identity.kept["endpoint"]) == ["http://i", "http://p"]
     identity.kept["endpoint"][0].url = "http://old"
@@ -193,41 +194,41 @@ async def test_after_a_failure_the_login_to_keystone_is_repeated(
     }  # fmt: skip
     client = KeystoneIdentity()
     for _ in range(2):
-        await client.account(ACTION, admin, "pw")
+        await client.account(ACTION, admin, {"password": "pw"})
     assert len(made) == 1
     monkeypatch.setattr(keystone, "_ensure_catalog", Mock(side_effect=ConnectionResetError(104, "reset")))
     with pytest.raises(TransientError):
-        await client.account(ACTION, admin, "pw")
+        await client.account(ACTION, admin, {"password": "pw"})
     monkeypatch.setattr(keystone, "_ensure_catalog", lambda *_: None)
-    await client.account(ACTION, admin, "pw")
+    await client.account(ACTION, admin, {"password": "pw"})
     assert len(made) == 2
 
 
 def test_missing_parts_are_found_by_a_login_and_queries(identity: Identity, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert keystone._missing(identity, SPEC, "http://k/v3", "pw") == "user glance"
+    assert keystone._missing(identity, SPEC, "http://k/v3", OWN) == "user glance"
     ensure(identity)
     identity.writes.clear()
-    assert keystone._missing(identity, SPEC, "http://k/v3", "pw") == ""
+    assert keystone._missing(identity, SPEC, "http://k/v3", OWN) == ""
     for endpoint, lost in ((identity.kept["endpoint"].pop(), "public"), (identity.kept["endpoint"][0], "internal")):
         endpoint.url = "http://elsewhere"
-        told = keystone._missing(identity, SPEC, "http://k/v3", "pw")
+        told = keystone._missing(identity, SPEC, "http://k/v3", OWN)
         assert told.startswith("endpoint ") and told.endswith(" of service glance") and lost in told
     assert ensure(identity) == ["update_endpoint", "create_endpoint"]
     identity.assigned.discard(("service", "glance", "service"))
-    assert keystone._missing(identity, SPEC, "http://k/v3", "pw") == "role service of user glance"
+    assert keystone._missing(identity, SPEC, "http://k/v3", OWN) == "role service of user glance"
     identity.assigned.clear()
-    assert keystone._missing(identity, SPEC, "http://k/v3", "pw") == "role admin, service of user glance"
+    assert keystone._missing(identity, SPEC, "http://k/v3", OWN) == "role admin, service of user glance"
     ensure(identity)
-    assert keystone._missing(identity, SPEC, "http://k/v3", "pw") == ""
+    assert keystone._missing(identity, SPEC, "http://k/v3", OWN) == ""
     elsewhere = {**SPEC, "region": "Two"}
-    assert keystone._missing(identity, elsewhere, "http://k/v3", "pw") == "endpoint internal, public of service glance"
+    assert keystone._missing(identity, elsewhere, "http://k/v3", OWN) == "endpoint internal, public of service glance"
     identity.kept["service"].pop()
-    assert keystone._missing(identity, SPEC, "http://k/v3", "pw") == "service glance"
+    assert keystone._missing(identity, SPEC, "http://k/v3", OWN) == "service glance"
     identity.kept["project"].clear()
-    assert keystone._missing(identity, SPEC, "http://k/v3", "pw") == "project service"
+    assert keystone._missing(identity, SPEC, "http://k/v3", OWN) == "project service"
     identity.writes.clear()
     monkeypatch.setattr(keystone, "_password_works", lambda url, user, password: False)
-    assert keystone._missing(identity, SPEC, "http://k/v3", "pw") == "user glance"
+    assert keystone._missing(identity, SPEC, "http://k/v3", OWN) == "user glance"
     assert identity.writes == []
 
 
@@ -289,10 +290,10 @@ async def test_a_closed_port_is_not_yet_and_a_bare_secret_is_refused() -> None:
         "user_domain_name": "Default", "project_domain_name": "Default",
     }  # fmt: skip
     with pytest.raises(TransientError) as raised:
-        await KeystoneIdentity().account(ACTION, admin, "y")
+        await KeystoneIdentity().account(ACTION, admin, {"password": "y"})
     assert "pw-x" not in str(raised.value)
     with pytest.raises(TerminalError, match="keystone-admin lacks password"):
-        await KeystoneIdentity().account(ACTION, {**admin, "password": ""}, "y")
+        await KeystoneIdentity().account(ACTION, {**admin, "password": ""}, {"password": "y"})
 
 
 def test_wrong_passwords_cannot_lock_a_service_out(identity: Identity) -> None:
@@ -364,7 +365,7 @@ async def test_endless_lists_of_keystone_are_aborted(monkeypatch: pytest.MonkeyP
         for _ in range(2):
             slow.asked.clear()
             with pytest.raises(TransientError):
-                await KeystoneIdentity().missing(ACTION, admin, "pw")
+                await KeystoneIdentity().missing(ACTION, admin, {"password": "pw"})
             assert len(slow.asked) * 10 == CALL_SECONDS
             assert slow.asked[-1].startswith("/v3/roles?marker=")
     finally:

@@ -13,6 +13,7 @@ from tests.unit.adapters.openstack.test_keystone import SPEC, Identity
 
 TRUSTEE = {"domain": "heat", "username": "heat_domain_admin"}
 WANTED = {**SPEC, "additionalRoles": ["heat_stack_owner", "heat_stack_user"], "trustee": TRUSTEE}
+OWN = {"password": "pw", "trustee_password": "its own"}
 DOMAIN_ADMIN = ("heat", "heat_domain_admin", "admin")
 
 
@@ -57,13 +58,13 @@ def identity(monkeypatch: pytest.MonkeyPatch) -> Domains:
 
 def ensure(identity: Domains, spec: dict[str, Any] = WANTED) -> list[str]:
     identity.writes.clear()
-    keystone._ensure_user(identity, spec, "http://k/v3", "pw")
+    keystone._ensure_user(identity, spec, "http://k/v3", OWN)
     keystone._ensure_catalog(identity, spec)
     return list(identity.writes)
 
 
 def missing(identity: Domains) -> str:
-    return keystone._missing(identity, WANTED, "http://k/v3", "pw")
+    return keystone._missing(identity, WANTED, "http://k/v3", OWN)
 
 
 def test_all_parts_are_created_once(identity: Domains) -> None:
@@ -71,7 +72,7 @@ def test_all_parts_are_created_once(identity: Domains) -> None:
     assert {role.name for role in identity.kept["role"]} >= {"heat_stack_owner", "heat_stack_user"}
     assert [(d.name, d.is_enabled) for d in identity.kept["domain"]] == [("heat", True)]
     user = next(each for each in identity.kept["user"] if each.name == "heat_domain_admin")
-    assert (user.domain_id, user.password) == (identity.kept["domain"][0].id, "pw")
+    assert (user.domain_id, user.password) == (identity.kept["domain"][0].id, "its own")
     assert user.options == {"ignore_lockout_failure_attempts": True}
     assert identity.administers == {DOMAIN_ADMIN}
     assert not any("heat_domain_admin" in each for each in identity.assigned), "no role outside of its domain"
@@ -114,6 +115,18 @@ def test_a_wrong_password_of_the_administrator_counts_as_missing(
     assert ensure(identity) == ["update_user"]
 
 
+def test_the_administrator_has_another_password_than_the_service(
+    identity: Domains, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody who has one of them can use the other's account."""
+    ensure(identity)
+    found = {each.name: (each.id, each.password) for each in identity.kept["user"]}
+    assert found[SPEC["username"]][1] == "pw" and found["heat_domain_admin"][1] == "its own"
+    asked: list[tuple[str, str]] = []
+    monkeypatch.setattr(keystone, "_password_works", lambda url, user, password: not asked.append((user, password)))
+    assert missing(identity) == "" and asked == list(found.values())
+
+
 def test_a_changed_spec_has_lost_no_trustee(identity: Domains) -> None:
     """Without the password, only names of the earlier spec count, which may have had no trustee."""
     ensure(identity, SPEC)
@@ -149,9 +162,25 @@ def test_removal_keeps_domain_and_roles(identity: Domains) -> None:
     assert {"heat_stack_owner", "heat_stack_user"} <= {each.name for each in identity.kept["role"]}
 
 
+@pytest.mark.parametrize("short", ["domain", "user", "service"])
+def test_one_short_list_leaves_no_user_or_service_behind(identity: Domains, short: str) -> None:
+    """A replica of Keystone's database that is behind may answer one list."""
+    ensure(identity)
+    lists, left = identity._list, {short: 1}
+
+    def behind(what: str, query: dict[str, Any]) -> Any:
+        left[what] = left.get(what, 0) - 1
+        return iter([]) if left[what] >= 0 and query.get("type") != "identity" else lists(what, query)
+
+    identity._list = behind  # type: ignore[method-assign]
+    keystone._remove(identity, WANTED)
+    assert identity.kept["user"] == []
+    assert [each.name for each in identity.kept["service"]] == ["keystone"]
+
+
 def test_other_services_request_nothing_more(identity: Domains) -> None:
     """Each request of a check is repeated for each service every few minutes."""
     ensure(identity, SPEC)
     identity.reads.clear()
-    assert keystone._missing(identity, SPEC, "http://k/v3", "pw") == ""
+    assert keystone._missing(identity, SPEC, "http://k/v3", OWN) == ""
     assert "domain" not in identity.reads and identity.reads.count("role") == 1

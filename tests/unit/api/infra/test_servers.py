@@ -21,7 +21,7 @@ from stackwright.api.infra.ports import PortOpts
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.rules import ERRORS
 from stackwright.cli.manifests.load import check
-from stackwright.cloud.registry import BY_KIND, SERVER_KINDS
+from stackwright.cloud.registry import BY_KIND, INFRA_KINDS
 from stackwright.controllers.server.resolve import resolve
 from stackwright.core.openstack.resources import SERVER_KEY, mark
 from support.infra_specs import ID, MACHINE, OLDER, RULE
@@ -42,7 +42,7 @@ def errors(kind: str, changes: dict[str, Any]) -> list[str]:
 @pytest.mark.parametrize("kind", GOOD)
 def test_valid_specs_are_accepted(kind: str) -> None:
     assert errors(kind, {}) == []
-    assert {resource.KIND.kind for resource in SERVER_KINDS} == set(GOOD)
+    assert {resource.KIND.kind for resource in INFRA_KINDS} == set(GOOD)
 
 
 REFUSED = [
@@ -517,7 +517,7 @@ def test_a_flavor_has_one_meaning(written: dict[str, Any], meant: dict[str, Any]
         dumped = OpenStackMachineSpec.model_validate(spec).model_dump(by_alias=True, exclude_none=True)
         assert dumped["flavor"] == flavor_of(spec) == meant
     missing = resolve("a", {**GOOD["OpenStackServer"], **written}, {}, {}).missing
-    assert [each.where for each in missing if each.what == "flavor"] == ([] if "id" in meant else [(("name", "m1"),)])
+    assert [each.where for each in missing if each.type == "flavor"] == ([] if "id" in meant else [(("name", "m1"),)])
 
 
 def test_a_spec_with_errors_is_returned_unchanged() -> None:

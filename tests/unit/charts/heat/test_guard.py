@@ -1,9 +1,12 @@
-"""What a template can cause in Heat, with the loaders of PyYAML that Heat uses."""
+"""What a text of a template can cause in Heat: guard.py with the loader that Heat uses, without Heat."""
 
 from __future__ import annotations
 
+import base64
+import json
 import runpy
 import sys
+import time
 from types import ModuleType
 from typing import Any
 
@@ -12,25 +15,34 @@ import yaml
 
 from support.paths import ROOT
 
+HEAD = "heat_template_version: 2021-04-16\n"
+
+
+class Loader(yaml.CSafeLoader):
+    """As that of Heat: dates are strings."""
+
+
+Loader.add_constructor("tag:yaml.org,2002:timestamp", lambda loader, node: loader.construct_scalar(node))
+
 
 @pytest.fixture
 def heat(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Heat's two modules, bounded."""
-    common, fetch, formats = (ModuleType(f"heat.common{name}") for name in ("", ".urlfetch", ".template_format"))
+    """Heat's modules, bounded."""
+    names = ("", ".urlfetch", ".template_format", ".environment_format")
+    common, fetch, formats, environments = (ModuleType(f"heat.common{name}") for name in names)
     fetched: list[tuple[str, tuple[str, ...]]] = []
     fetch.URLFetchError = OSError  # type: ignore[attr-defined]
     fetch.get = lambda url, allowed_schemes: fetched.append((url, allowed_schemes))  # type: ignore[attr-defined]
     fetch.fetched = fetched  # type: ignore[attr-defined]
-    formats.yaml_loader = yaml.CSafeLoader  # type: ignore[attr-defined]
+    formats.yaml_loader = Loader  # type: ignore[attr-defined]
+    environments.validate = lambda found: found  # type: ignore[attr-defined]
     common.urlfetch, common.template_format = fetch, formats  # type: ignore[attr-defined]
+    common.environment_format = environments  # type: ignore[attr-defined]
     for name, module in (("heat", ModuleType("heat")), ("heat.common", common)):
         monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.syspath_prepend(str(ROOT / "charts/heat/bin"))
     runpy.run_path(str(ROOT / "charts/heat/bin/guard.py"))["install"]()
     return common
-
-
-def parsed(heat: Any, text: str) -> Any:
-    return yaml.load(text, Loader=heat.template_format.yaml_loader)
 
 
 @pytest.mark.parametrize("url", ["http://169.254.169.254/", "https://x/y.yaml", "ftp://x", "file:///etc/passwd", ""])
@@ -49,24 +61,92 @@ def test_heats_own_files_are_read_where_heat_permits_it(heat: Any) -> None:
     assert heat.urlfetch.fetched == [("file:///etc/heat/templates/a.yaml", ("file",))]
 
 
-def bomb(levels: int) -> str:
-    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
-    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, levels)]
-    return "\n".join(lines)
+def bomb(levels: int, first: str = "[x, x, x, x, x, x, x, x, x]", merged: bool = False) -> str:
+    lines = [f"a0: &a0 {first}"]
+    for number in range(1, levels):
+        aliases = f"[{', '.join([f'*a{number - 1}'] * 9)}]"
+        lines.append(f"a{number}: &a{number} " + (f"{{<<: {aliases}}}" if merged else aliases))
+    return HEAD + "\n".join(lines)
 
 
-def test_aliases_that_expand_to_too_much_are_refused(heat: Any) -> None:
-    assert parsed(heat, bomb(3))
-    with pytest.raises(ValueError, match="expand to more than"):
-        parsed(heat, bomb(30))
-    with pytest.raises(ValueError, match="expand to more than"):
-        parsed(heat, "a: &a " + "x" * 400_000 + "\nb: [" + ", ".join(["*a"] * 60) + "]")
-    with pytest.raises(ValueError, match="contains it"):
-        parsed(heat, "a: &a [*a]")
+BINARY = base64.b64encode(b"x" * 40_000).decode()
+EXPENSIVE = {
+    "aliases": (bomb(8), "MiB"),
+    "merge keys": (bomb(9, "{k: v}", merged=True), "MiB"),
+    "aliases of a long string": ("a: &a " + "x" * 400_000 + "\nb: [" + ", ".join(["*a"] * 60) + "]", "MiB"),
+    "what libyaml refuses": ("%YAML 1.3\n---\n" + bomb(8), "directives"),
+    "directives": ("".join(f"%TAG !a{number}! b\n" for number in range(20_000)) + "---\n" + HEAD, "directives"),
+    "bytes": (f"{HEAD}b: &b !!binary {BINARY}\nc: [" + ", ".join(["*b"] * 3000) + "]", "tag"),
+    "a set": (HEAD + "b: !!set {a: null}", "tag"),
+    "code": (HEAD + "a: !!python/object/apply:os.system [x]", "tag"),
+    "lists in lists": (HEAD + "a: " + "[" * 100_000 + "]" * 100_000, "levels"),
+    "maps in maps": (HEAD + "a: " + "{a: " * 50_000, "levels"),
+    "lists in lists in blocks": (HEAD + "a:\n" + "- " * 100_000, "levels"),
+    "keys that are keys": (HEAD + "? " * 100_000, "levels"),
+    "nested aliases": (
+        "a0: &a0 [x]\n" + "\n".join(f"a{number}: &a{number} [*a{number - 1}]" for number in range(1, 5000)),
+        "levels",
+    ),
+    "lists in lists of JSON": ('{"a": ' + "[" * 100_000 + "]" * 100_000 + "}", "levels"),
+    "few lists in lists of JSON": ('{"a": ' + "[" * 200 + "]" * 200 + "}", "levels"),
+    "a number of base 60": (HEAD + "a: 1" + ":1" * 80_000, "characters"),
+    "a fraction of base 60": (HEAD + "a: 1" + ":1" * 80_000 + ".5", "characters"),
+    "a quoted number of base 60": (HEAD + "a: !!int '1" + ":1" * 80_000 + "'", "characters"),
+    "a long number": (HEAD + "a: " + "1" * 400_000, "characters"),
+    "a long number of JSON": ('{"a": ' + "1" * 400_000 + "}", "characters"),
+    "keys with the same hash": (
+        HEAD + "a: {" + ", ".join(f"{number * (2**61 - 1)}: 1" for number in range(1, 15_000)) + "}",
+        "characters",
+    ),
+    "documents": (HEAD + "---\n- a\n" * 60_000, "document"),
+    "a value in itself": ("a: &a [*a]", "contains"),
+    "no anchor": ("a: *b", "anchor"),
+    "no number": ("a: !!int ''", "type"),
+    "no text": (5, "text"),
+    "no YAML": ("a: [", "flow node"),
+}
+
+
+@pytest.mark.parametrize("name", EXPENSIVE)
+def test_an_expensive_text_is_refused_before_it_is_loaded(heat: Any, name: str) -> None:
+    text, problem = EXPENSIVE[name]
+    for parse in (heat.template_format.simple_parse, heat.environment_format.parse):
+        begun = time.process_time()
+        with pytest.raises(ValueError, match=problem):
+            parse(text)
+        assert time.process_time() - begun < 1
+
+
+COMMON = """\
+heat_template_version: 2021-04-16
+# a comment
+parameters:
+  a: &a {type: string, default: 3f2a1}
+  b: {<<: *a, description: "%"}
+  c: {type: number, default: 1.5}
+resources:
+  r: {type: "OS::Heat::None", metadata: {1: yes, n: ~, h: 0x1F, t: 1:30, d: 2013-05-23, i: 18446744073709551615}}
+  s:
+    properties:
+      text: |
+        %not a directive
+        [[[
+      sum: 5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03
+"""
 
 
 def test_a_common_template_is_parsed_as_before(heat: Any) -> None:
-    text = "parameters: {a: &a {type: string}, b: *a}\nresources: {r: {type: 'OS::Heat::None'}}"
-    assert parsed(heat, text) == yaml.safe_load(text)
-    with pytest.raises(yaml.YAMLError):
-        parsed(heat, "a: [")
+    assert heat.template_format.simple_parse(COMMON) == yaml.load(COMMON, Loader)
+    made = {"heat_template_version": "2021-04-16", "resources": {"r": {"type": "OS::Heat::None"}}}
+    assert heat.template_format.simple_parse(json.dumps(made)) == made
+    assert heat.environment_format.parse(json.dumps(made).encode()) == made
+    assert heat.template_format.simple_parse(bomb(3))
+    assert heat.template_format.simple_parse("") == heat.environment_format.parse(None) == {}
+
+
+def test_only_a_mapping_is_a_template_or_an_environment(heat: Any) -> None:
+    for text in ("[a]", '["a"]', "a"):
+        with pytest.raises(ValueError, match="mapping"):
+            heat.template_format.simple_parse(text)
+        with pytest.raises(ValueError, match="mapping"):
+            heat.environment_format.parse(text)

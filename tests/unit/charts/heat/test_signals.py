@@ -1,4 +1,4 @@
-"""Signals of virtual machines to Heat: the token with which Keystone checks signatures, and what is logged."""
+"""Signals of virtual machines to Heat: the token with which Keystone checks signatures, policies, what is logged."""
 
 from __future__ import annotations
 
@@ -30,12 +30,15 @@ class Session:
         return SimpleNamespace(status_code=self.status)
 
 
-class Conf:
-    def __init__(self) -> None:
-        self.overrides: dict[tuple[str, str], object] = {}
+class Enforcer:
+    """Notes the targets of policies."""
 
-    def set_override(self, name: str, value: object, group: str) -> None:
-        self.overrides[group, name] = value
+    def __init__(self) -> None:
+        self.targets: list[object] = []
+
+    def enforce(self, context: object, action: str, scope: object, target: object, registered: bool) -> bool:
+        self.targets.append(target)
+        return registered
 
 
 class Sessions(list[Session]):
@@ -59,11 +62,13 @@ def requests_of_heat(monkeypatch: pytest.MonkeyPatch, sessions: Sessions) -> Any
         monkeypatch.setitem(sys.modules, name, made)
         return made
 
-    conf = Conf()
+    conf = object()
     for name in ("heat", "heat.api", "heat.api.cfn"):
         module(name)
     middleware = module("heat.api.aws.ec2token", requests="of Heat")
     sys.modules["heat"].api = module("heat.api", aws=module("heat.api.aws", ec2token=middleware))  # type: ignore[attr-defined]
+    module("heat.common")
+    module("heat.common.policy", Enforcer=type("Enforcer", (Enforcer,), {}))
     module("heat.api.cfn.wsgi", init_application=lambda: lambda environ, start_response: environ)
     module("oslo_config", cfg=SimpleNamespace(CONF=conf))
     module("no_pickles", install=lambda: None)
@@ -73,7 +78,6 @@ def requests_of_heat(monkeypatch: pytest.MonkeyPatch, sessions: Sessions) -> Any
     module("keystoneauth1", loading=loading, session=SimpleNamespace(Session=sessions))
     monkeypatch.setattr(sys, "path", list(sys.path))
     script = runpy.run_path(str(CHART / "bin/cfn-app.py"))
-    assert conf.overrides == {("oslo_policy", "enforce_new_defaults"): False}
     sent = {f"HTTP_X_AUTH_{name}": "mine" for name in ("URL", "USER", "KEY", "EC2_CREDS")}
     assert script["application"]({**sent, "PATH_INFO": "/v1"}, None) == {"PATH_INFO": "/v1"}
     return script["ec2token"].requests
@@ -93,6 +97,22 @@ def test_a_signature_is_sent_with_a_token_of_heats_user(requests_of_heat: Any, s
     assert sent["log"] is False
     requests_of_heat.post(URL)
     assert len(sessions) == 1, "one login"
+
+
+def test_policies_are_checked_with_the_project_of_the_client(requests_of_heat: Any) -> None:
+    """Without a target, each policy would refuse all. A client without a project has none."""
+    enforcer = sys.modules["heat.common.policy"].Enforcer()
+    for project, target in (("mine", None), ("mine", {"project_id": "other"}), (None, None)):
+        context = SimpleNamespace(project_id=project)
+        assert enforcer.enforce(context, "CreateStack", target=target, is_registered_policy=True)
+    assert enforcer.targets == [{"project_id": "mine"}, {"project_id": "other"}, None]
+
+
+def test_heats_default_policies_apply_to_both_apis() -> None:
+    """The older ones allow users with the role `reader` to change stacks."""
+    conf = yaml.safe_load((CHART / "values.yaml").read_text())["conf"]["heat"]["oslo_policy"]
+    assert conf == {"enforce_scope": True, "enforce_new_defaults": True}
+    assert "set_override" not in (CHART / "bin/cfn-app.py").read_text()
 
 
 def test_wrong_signatures_cause_one_login_a_minute(

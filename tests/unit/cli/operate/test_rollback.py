@@ -17,6 +17,7 @@ from stackwright.core.digest import digest
 from stackwright.core.errors import Conflict, TerminalError
 from stackwright.core.objects import CLOUD, DIGEST, owner_reference
 from stackwright.core.plan import Key, Object
+from stackwright.core.ports import Patch
 from stackwright.core.secrets import revisions
 from stackwright.runtime.cluster.specs import replace_spec
 from stackwright.runtime.memory import MemoryCluster
@@ -238,6 +239,18 @@ async def test_a_rollback_that_is_killed_leaves_one_spec_or_the_other(
     assert labels == {"of": "flux"}, "what is not of the spec stays its owner's"
 
 
+async def test_a_value_of_null_passes_through_no_third_spec(cluster: MemoryCluster) -> None:
+    """In a merge patch, null removes a field; in the values of a chart, it removes the default."""
+    values = {"compute": {"nova": {"values": {"conf": {"nova": {"DEFAULT": {"debug": None}}}}}}}
+    await owned_by_others(cluster)
+    before, specs = spec(cluster), []
+    cluster.subscribe(lambda event, kind, obj: specs.append(obj["spec"]))
+    wanted = {**WANTED, "spec": {**SPECS[0], "services": values}}
+    await replace_spec(cluster, OpenStackDeployment.KIND, wanted, MANAGER)
+    assert spec(cluster)["services"] == values
+    assert all(each in (before, spec(cluster)) for each in specs)
+
+
 async def test_a_rejected_rollback_removes_no_fields(cluster: MemoryCluster) -> None:
     """Otherwise the next apply of the former manifest would remove fields of others."""
     await owned_by_others(cluster)
@@ -259,7 +272,7 @@ class Busy(FaultyCluster):
         super().__init__(inner)
         self.inner, self.times = inner, times
 
-    async def patch(self, kind: Kind, key: Key, patch: Object) -> Object:
+    async def patch(self, kind: Kind, key: Key, patch: Patch) -> Object:
         if self.times:
             self.times -= 1
             await self.inner.patch(kind, KEY, {"spec": {"region_name": f"R{self.times}"}})

@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 
 from stackwright.api.kinds import POD
 from stackwright.cli.app import app
-from stackwright.cli.cluster.failures import CliError
-from stackwright.cli.pods import find_pods, streams_of
+from stackwright.cli.failures import CliError
 from stackwright.cli.show import logs
 from stackwright.cli.show.logs import readable
+from stackwright.cli.state.pods import find_pods, streams_of
 from stackwright.cli.use.shell import client_pod
 from stackwright.core.errors import TransientError
 from stackwright.runtime.memory import MemoryCluster
@@ -107,7 +107,7 @@ async def test_pods_of_one_part_of_a_service_and_of_a_broker() -> None:
 def test_a_line_as_text_has_nothing_that_a_terminal_obeys() -> None:
     """JSON escapes it; the text may be from a tenant's OpenStack."""
     line = {
-        "event": "not yet\x1b[2J",
+        "event": "reconcile failed\x1b[2J",
         "level": "info",
         "timestamp": "2026-01-01T00:00:00Z",
         "cause": "https://t.example: \x1b]0;owned\x07",
@@ -116,7 +116,9 @@ def test_a_line_as_text_has_nothing_that_a_terminal_obeys() -> None:
     }
     shown = readable(json.dumps(line))
     assert all(each.isprintable() for each in shown.split("\n"))
-    assert shown.split("\n")[0].startswith("2026-01-01 00:00:00  info     not yet\\x1b[2J  cause=https://t.example:")
+    assert shown.split("\n")[0].startswith(
+        "2026-01-01 00:00:00  info     reconcile failed\\x1b[2J  cause=https://t.example:"
+    )
     assert shown.split("\n")[1:] == ["    Traceback", "      line \\x1b[2J"]
 
 

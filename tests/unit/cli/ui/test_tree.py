@@ -8,7 +8,7 @@ from stackwright.api.kinds import DEPLOYMENT, POD
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cli.state.objects import World
 from stackwright.cli.ui.resource_tree import trees
-from stackwright.cli.ui.tree import BLOCKED, BUSY, READY, Node, fitted, flat, folded, lines, troubles
+from stackwright.cli.ui.tree import BLOCKED, BUSY, READY, Node, fitted, flat, folded, lines, without_ready
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.services.keystone.kind import Keystone
 from stackwright.services.mariadb.kind import MariaDB
@@ -91,10 +91,10 @@ def test_the_tree_shows_the_path_from_the_cloud_to_the_pod_with_the_cause() -> N
 
 def test_troubles_omit_ready_objects() -> None:
     [tree] = trees(world())
-    bad = troubles(tree)
+    bad = without_ready(tree)
     assert bad is not None
     assert not any(node.state == READY for _, node in flat([bad]))
-    assert troubles(Node(READY, "x")) is None
+    assert without_ready(Node(READY, "x")) is None
 
 
 def test_an_outdated_status_is_not_ready() -> None:

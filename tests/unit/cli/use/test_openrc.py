@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 from stackwright.adapters.openstack.transport.login import Login, login_by
 from stackwright.api.kinds import SECRET
 from stackwright.api.meta import Kind
-from stackwright.cli.access import default_ca_file, reachable_login, replace
 from stackwright.cli.app import app
 from stackwright.cli.cluster import connection as cli_connection
+from stackwright.cli.state.access import default_ca_file, reachable_login, replace
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.openstack.access import NoAccess, access, with_cloud
 from stackwright.runtime.memory import MemoryCluster

@@ -186,6 +186,7 @@ def test_schedules_that_have_no_five_fields(schedule):
         ("identity", "keystone", {"endpoints": {"identity": {"path": {"default": "/v3"}}}}, None),
         ("identity", "keystone", {"endpoints": {"identity": None}}, "identity"),
         ("identity", "keystone", {"endpoints": {"identity": {"namespace": "other"}}}, "identity.namespace"),
+        ("identity", "keystone", {"endpoints": {"cluster_domain_suffix": "x.y"}}, "cluster_domain_suffix"),
     ],
 )
 def test_values_that_other_services_assume_cannot_be_overridden(service, chart, values, path):
@@ -196,3 +197,42 @@ def test_values_that_other_services_assume_cannot_be_overridden(service, chart, 
     where = f"spec.services.{service}.{chart}.values."
     field = f"endpoints.{path}" if path else "name"
     assert told == ([] if path is None else [f"{where}{field}: {FIXED}"])
+
+
+PORT = {"endpoints": {"network": {"port": {"api": {"default": 9697}}}}}
+
+
+@pytest.mark.parametrize(
+    ("where", "field"),
+    [
+        ("common.charts.values", {"common": {"charts": {"values": PORT}}}),
+        ("common.openstack.values", {"common": {"openstack": {"values": PORT}}}),
+        ("common.charts.releases.neutron.values", {"common": {"charts": {"releases": {"neutron": {"values": PORT}}}}}),
+        (
+            "common.openstack.releases.neutron.values",
+            {"common": {"openstack": {"releases": {"neutron": {"values": PORT}}}}},
+        ),
+        (
+            "nodes.rack::r1.services.networking.neutron.ovs-agent.values",
+            {"nodes": {"rack::r1": {"services": {"networking": {"neutron": {"ovs-agent": {"values": PORT}}}}}}},
+        ),
+    ],
+)
+def test_no_level_may_override_them(where, field):
+    spec = {"openstack_version": "epoxy", "preset": "compute", "size": "tiny", "features": {}, **field}
+    (told, *others) = chart_errors(OpenStackDeploymentSpec.model_validate(spec), {})
+    assert told.startswith(f"spec.{where}.endpoints.network.port: {FIXED}")
+    assert not others
+
+
+def test_values_for_single_nodes_are_refused_in_both_notations():
+    values = {"endpoints": {"network": {"port": {"api": {"default": 5001}}}}}
+    nested = {"overrides": {"ovs-agent": {"labels": {"a/b::c": values}}}}
+    spec = {"openstack_version": "epoxy", "preset": "compute", "size": "tiny", "features": {}}
+    spec["services"] = {"networking": {"neutron": {"values": nested}}}
+    where = "spec.services.networking.neutron.values.overrides.ovs-agent.labels.a/b::c"
+    told = chart_errors(OpenStackDeploymentSpec.model_validate(spec), {})
+    assert told == [f"{where}.endpoints.network.port: {FIXED}"]
+    spec["services"] = {}
+    spec["nodes"] = {"a/b::c": {"services": {"networking": {"neutron": {"ovs-agent": {"values": values}}}}}}
+    assert len(chart_errors(OpenStackDeploymentSpec.model_validate(spec), {})) == 1

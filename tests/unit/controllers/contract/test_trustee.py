@@ -35,13 +35,14 @@ def contract(name: str = "heat", **changes: Any) -> dict[str, Any]:
 
 def test_the_secret_has_the_logins_of_both_users() -> None:
     spec = KeystoneServiceSpec.model_validate(SPEC)
-    fields = {**IDENTITY.fixed(spec, NAMESPACE), "password": "P", "cache_key": "K"}
+    fields = {**IDENTITY.fixed(spec, NAMESPACE), "password": "P", "cache_key": "K", "trustee_password": "T"}
+    assert set(IDENTITY.generated(spec)) <= fields.keys()
     conf = configparser.ConfigParser(interpolation=None)
     conf.read_string(fill(IDENTITY.templates(spec)["trustee.conf"], fields))
     assert dict(conf["DEFAULT"]) == {
         "stack_user_domain_name": "heat",
         "stack_domain_admin": "heat_domain_admin",
-        "stack_domain_admin_password": "P",
+        "stack_domain_admin_password": "T",
     }
     trustee = {name: conf["trustee"][name] for name in conf["trustee"] if name not in conf["DEFAULT"]}
     assert trustee == {
@@ -57,6 +58,7 @@ def test_without_a_trustee_secret_and_action_are_as_before() -> None:
     plain = {name: value for name, value in SPEC.items() if name not in ("trustee", "additionalRoles")}
     spec = KeystoneServiceSpec.model_validate(plain)
     assert "trustee.conf" not in IDENTITY.templates(spec)
+    assert IDENTITY.generated(spec) == ("password", "cache_key")
     assert IDENTITY.fixed(spec, NAMESPACE).keys() == {"username", "auth_url", "region_name"}
     assert not any("domain" in claim for claim in IDENTITY.claims(plain))
 

@@ -30,7 +30,7 @@ KIND = OpenStackControlPlane.KIND
 LEAST = {"secret": "osp-secret", "storageClass": "fast"}
 INFRASTRUCTURE = {"galera": {}, "rabbitmq": {"templates": {"rabbitmq-cell1": {}}}, "memcached": {}}
 APIS = {name: {} for name in ("keystone", "glance", "placement", "neutron", "nova")}
-ALL = {**LEAST, **INFRASTRUCTURE, **APIS, "heat": {"enabled": True}, "horizon": {"enabled": True}}
+ALL = {**LEAST, **INFRASTRUCTURE, **APIS, "heat": {"enabled": True}, "barbican": {}, "horizon": {"enabled": True}}
 
 
 def plane(spec=None, **meta):
@@ -64,13 +64,13 @@ def levels_of(change, word, name=None):
 def test_the_sections_are_the_services_except_ingress():
     assert wanted_names(deployment(spec_of())) == [
         "database", "messaging", "memcached", "identity", "image", "placement", "networking", "compute",
-        "orchestration", "dashboard",
+        "orchestration", "key-manager", "dashboard",
     ]  # fmt: skip
     assert set(SERVICES.values()) <= set(BY_SERVICE)
 
 
 def test_an_absent_section_is_off_and_a_present_one_is_as_in_the_reference():
-    assert wanted_names(deployment(spec_of({**dict.fromkeys(APIS), "heat": {}, "horizon": {}}))) == [
+    assert wanted_names(deployment(spec_of({**dict.fromkeys((*APIS, "barbican")), "heat": {}, "horizon": {}}))) == [
         "database", "messaging", "memcached",
     ]  # fmt: skip
     assert "dashboard" not in wanted_names(deployment(spec_of({"horizon": {}}))), "off, unless enabled: true"
@@ -137,6 +137,15 @@ def test_a_template_reaches_the_features_of_its_service():
                 {"heat": {component: 2}},
             )
             for name, component in (("heatAPI", "api"), ("heatCfnAPI", "cfn"), ("heatEngine", "engine"))
+        ),
+        *(
+            (
+                template("barbican", **{name: {"replicas": 2}}),
+                "key-manager",
+                f"barbican.template.{name}.replicas",
+                {"barbican": {component: 2}},
+            )
+            for name, component in (("barbicanAPI", "api"), ("barbicanWorker", "worker"))
         ),
         (
             template("glance", glanceAPIs={"default": {"replicas": 0}}),
@@ -274,6 +283,18 @@ def test_an_unsupported_field_is_rejected_by_name(change, expected):
 
 def test_disabled_sections_may_contain_anything():
     spec_of({"manila": {"enabled": False, "template": {"manilaAPI": {"replicas": 1}}}, "redis": {"enabled": False}})
+
+
+@pytest.mark.parametrize("section", sorted(set(APIS) | {"heat", "horizon", "galera", "rabbitmq", "memcached"}))
+def test_what_a_disabled_section_of_a_service_contains_is_not_judged(section):
+    """As in the reference, and as before Stackwright had the service: an update must not block a stored object."""
+    stored = {"template": {"serviceUser": "x", "apiTimeout": 600, "later": {"replicas": -1}}, "templates": {"x": 1}}
+    off = {**LEAST, section: {"enabled": False, **stored}}
+    spec, errors = parse(obj(KIND, "openstack", off))
+    assert errors == [] and spec and not spec.on(section)
+    assert parse(obj(KIND, "openstack", {**off, section: {**stored, "enabled": True}}))[1]
+    assert parse(obj(KIND, "openstack", {**off, section: {**stored, "enabled": "false"}}))[1]
+    assert bool(parse(obj(KIND, "openstack", {**off, section: stored}))[1]) == (section not in ("heat", "horizon"))
 
 
 @pytest.mark.parametrize(

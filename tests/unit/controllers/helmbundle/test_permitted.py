@@ -15,7 +15,7 @@ from stackwright.api.kinds import SECRET
 from stackwright.api.services.helmbundle import HelmBundle, HelmBundleSpec
 from stackwright.cloud.registry import ADMITTED
 from stackwright.controllers.helmbundle import controllers
-from stackwright.controllers.helmbundle.claims import past
+from stackwright.controllers.helmbundle.claims import recorded_releases
 from stackwright.controllers.helmbundle.decide import decide as decide_once
 from stackwright.controllers.helmbundle.observe import Observed, observe
 from stackwright.controllers.helmbundle.step import RETRY_FAILED
@@ -39,7 +39,7 @@ def decide(what):
     """The plan, together with that of the next reconcile if this one only names the releases in the status."""
     first = decide_once(what)
     named = {**what.obj, "status": dict(first.status)}
-    if past(named) <= past(what.obj):
+    if recorded_releases(named) <= recorded_releases(what.obj):
         return first
     then = decide_once(replace(what, obj=named))
     return replace(then, actions=(*first.actions, *then.actions))

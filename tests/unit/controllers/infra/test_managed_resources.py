@@ -281,7 +281,7 @@ def test_no_resource_that_reports_its_deletion_is_deleted_again(state: str) -> N
 
 def test_an_unobserved_resource_is_not_lost() -> None:
     record = {PORT: "p1", SERVER: "s1"}
-    view = ProjectView((thing(SERVER, "s1"),), unseen=frozenset({"port"}))
+    view = ProjectView((thing(SERVER, "s1"),), unlisted_types=frozenset({"port"}))
     found = plan_next(OWNER, parts(PORT, SERVER), record, view)
     assert (found.missing, found.calls, found.record, found.complete) == ((), (), record, True)
 
@@ -292,7 +292,7 @@ def test_an_undesired_resource_leaves_the_record_only_after_all_requests() -> No
     assert (found.record, found.complete) == (record, False)
 
 
-@pytest.mark.parametrize("view", [ProjectView(settled=False), ProjectView(unseen=frozenset({"volume"}))])
+@pytest.mark.parametrize("view", [ProjectView(settled=False), ProjectView(unlisted_types=frozenset({"volume"}))])
 def test_a_resource_that_may_still_exist_is_not_reported_as_lost(view: ProjectView) -> None:
     found = plan_next(OWNER, parts(PORT), {PORT: "p1"}, view)
     assert (found.missing, found.calls, found.wait) == ((), (), "Checking that no resource is missing")
@@ -320,7 +320,7 @@ def test_absence_is_accepted_only_when_the_view_is_settled() -> None:
 keys = st.tuples(st.sampled_from(deletion_order()), st.sampled_from(["a", "b"]))
 states = st.sampled_from(["", "ACTIVE", "ERROR", "DELETED", "SOFT_DELETED", "available", "deleting", "odd"])
 look_of = st.builds(
-    lambda found, settled: ProjectView(tuple({(t.what, t.id): t for t in found}.values()), settled),
+    lambda found, settled: ProjectView(tuple({(t.type, t.id): t for t in found}.values()), settled),
     st.lists(st.builds(thing, keys, st.sampled_from(["1", "2", "3"]), states, st.sampled_from([UID, OTHER]))),
     st.booleans(),
 )
@@ -477,7 +477,7 @@ def test_a_copy_of_a_volume_stops_no_creation_and_is_not_called_an_original(
     assert (found.originals, found.note) == ((), "")
 
 
-LACKING = ProjectView(unseen=frozenset({"volume"}), lacking={"volume": "block_storage"})
+LACKING = ProjectView(unlisted_types=frozenset({"volume"}), lacking={"volume": "block_storage"})
 LACKED = "The cloud lacks the API of volumes (service block_storage), which is needed for volume v1: restore it"
 
 

@@ -17,7 +17,7 @@ def resolved(param: Any, *found: str | None) -> tuple[Resolver, CloudResource | 
     """`found` are ids of networks of that name; None for a question that was not answered yet."""
     answers = {} if None in found else {BY_NAME: tuple(CloudResource("network", str(id_)) for id_ in found)}
     resolver = Resolver(answers)
-    return resolver, resolver.one("network", param, "spec.ports[0].network")
+    return resolver, resolver.resolve("network", param, "spec.ports[0].network")
 
 
 def test_a_single_match_of_a_name_is_used() -> None:
@@ -43,13 +43,13 @@ def test_an_id_is_used_without_a_query_unless_more_fields_are_needed() -> None:
     resolver, thing = resolved({"id": "x"})
     assert thing == CloudResource("network", "x")
     assert list(resolver.missing) == []
-    assert resolver.require("network", {"id": "x"}, "spec.router") is None
+    assert resolver.find("network", {"id": "x"}, "spec.router") is None
     assert list(resolver.missing) == [query("network", id="x")]
 
 
 def test_the_external_network_is_the_named_or_the_only_one() -> None:
     only = query("network", **{"router:external": True})
     resolver = Resolver({only: (CloudResource("network", "out"),)})
-    assert resolver.outside(None, "spec.externalNetwork") == CloudResource("network", "out")
-    assert resolver.outside({"filter": {"name": "b"}}, "spec.externalNetwork") is None
+    assert resolver.external_network(None, "spec.externalNetwork") == CloudResource("network", "out")
+    assert resolver.external_network({"filter": {"name": "b"}}, "spec.externalNetwork") is None
     assert list(resolver.missing) == [query("network", name="b", **{"router:external": True})]

@@ -34,10 +34,10 @@ class Cloud:
 
 
 def resolve(count: int, answers: Answers) -> Resolver:
-    asks = Resolver(answers)
+    resolver = Resolver(answers)
     for number in range(count):
-        asks.ask(query("image", name=str(number)), f"spec.images[{number}]")
-    return asks
+        resolver.only_match(query("image", name=str(number)), f"spec.images[{number}]")
+    return resolver
 
 
 async def test_all_missing_resources_are_queried() -> None:

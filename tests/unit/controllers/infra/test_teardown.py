@@ -86,7 +86,7 @@ def test_a_detached_deletion_reports_the_leftovers(policy: str, trouble: Any) ->
 
 
 def test_a_cloud_without_the_api_of_a_recorded_resource_blocks_with_a_remedy() -> None:
-    view = ProjectView(unseen=frozenset({"port"}), lacking={"port": "network"})
+    view = ProjectView(unlisted_types=frozenset({"port"}), lacking={"port": "network"})
     seen = CloudObservation(OBJ, 0.0, {}, cloud=CloudRef(("ns", "clouds"), "mine"), view=view)
     for out, named in (("", "spec.credentialsLostPolicy to Orphan"), ("spec.reclaimPolicy to Retain",) * 2):
         plan = tear_down(KIND, seen, {PORT: "1"}, lambda record: {"ports": list(record.values())}, out=out)

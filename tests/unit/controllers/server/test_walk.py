@@ -51,9 +51,9 @@ class Clouds(MemoryClouds):
 
     def view(self, subscription: Subscription) -> ProjectView:
         found = super().view(subscription)
-        unseen = frozenset(subscription.kinds) - {"server"} if self.young else frozenset[str]()
-        seen = tuple(thing for thing in found.things if thing.what not in unseen and thing.id != self.hidden)
-        return replace(found, things=seen, unseen=unseen, settled=not self.hidden)
+        unlisted_types = frozenset(subscription.kinds) - {"server"} if self.young else frozenset[str]()
+        seen = tuple(thing for thing in found.things if thing.type not in unlisted_types and thing.id != self.hidden)
+        return replace(found, things=seen, unlisted_types=unlisted_types, settled=not self.hidden)
 
 
 CONTROLLER = Controller("server", "servers", KIND, (), cast(Any, None), decide)
@@ -121,10 +121,10 @@ class Walk:
             await self.reconcile()
 
     def ours(self) -> list[CloudResource]:
-        return [thing for thing in self.clouds.all() if thing.what in OURS]
+        return [thing for thing in self.clouds.all() if thing.type in OURS]
 
     def there(self) -> list[str]:
-        return sorted(f"{thing.what} {thing.name}" for thing in self.ours())
+        return sorted(f"{thing.type} {thing.name}" for thing in self.ours())
 
     async def act(self, act: str, number: int) -> None:
         """An action of another client, or a fault."""
@@ -134,17 +134,17 @@ class Walk:
             # Not of two volumes with one mark, nor their server with them: without the recorded one the other may be a
             # copy, and stays.
             case "remove" if thing and not _takes_one_of_two(thing, found):
-                self.clouds.remove(thing.what, thing.id)
+                self.clouds.remove(thing.type, thing.id)
             case "leave":  # the server, without its disks
                 for server in self.clouds.all("server"):
                     self.clouds.become(server, server.state, block_device_mapping_v2=[])
                     self.clouds.remove("server", server.id)
             # By a request that seemed to fail. Without a response to the other one it could not be distinguished from a
             # copy.
-            case "double" if thing and (thing.what == "port" or thing.facts.get("answered")):
+            case "double" if thing and (thing.type == "port" or thing.facts.get("answered")):
                 facts = {**thing.facts, "device_id": "", "answered": False}
                 twin = replace(thing, id=f"{thing.id}-{number}", facts=facts)
-                self.clouds.things[twin.what, twin.id] = twin
+                self.clouds.things[twin.type, twin.id] = twin
             case "change":
                 for thing in self.clouds.all("server"):
                     self.clouds.become(thing, ("ERROR", "SHUTOFF", "UNKNOWN")[number % 3], task_state=None)
@@ -173,7 +173,7 @@ class Walk:
 def _takes_one_of_two(thing: CloudResource, found: list[CloudResource]) -> bool:
     """Whether one of two volumes with one mark is deleted with it: a server deletes its disks."""
     goes = {thing.id, *(each["uuid"] for each in thing.facts.get("block_device_mapping_v2") or ())}
-    volumes = [each for each in found if each.what == "volume"]
+    volumes = [each for each in found if each.type == "volume"]
     marks = Counter(each.mark for each in volumes)
     return any(marks[each.mark] > 1 for each in volumes if each.id in goes)
 

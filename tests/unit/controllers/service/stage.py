@@ -8,6 +8,7 @@ from stackwright.runtime.cycle.execute import execute
 from stackwright.runtime.memory import FrozenClock, MemoryCluster
 from stackwright.services import keystone
 from stackwright.services.context import PLACES
+from stackwright.services.mariadb.kind import MariaDB
 from support.ports import memory_ports
 from tests.unit.controllers.builders import NAMESPACE, with_ready
 
@@ -17,13 +18,15 @@ SETTINGS = Settings({}, {})
 class Stage:
     """One service object in a cluster in memory: look, decide, do."""
 
-    def __init__(self, declared=keystone.SERVICE, spec=None, node=True):
+    def __init__(self, declared=keystone.SERVICE, spec=None, node=True, database=False):
         self.clock = FrozenClock(1000.0)
         self.cluster = MemoryCluster(clock=self.clock)
         self.declared = declared
         self.cluster.put(
             declared.kind, {"metadata": {"namespace": NAMESPACE, "name": declared.name}, "spec": spec or {}}
         )
+        if database:
+            self.cluster.put(MariaDB.KIND, {"metadata": {"namespace": NAMESPACE, "name": "mariadb"}, "spec": {}})
         if node:
             self.cluster.put(NODE, {"metadata": {"name": "n", "labels": dict(PLACES)}})
 

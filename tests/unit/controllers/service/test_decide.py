@@ -11,12 +11,13 @@ from stackwright.api.kinds import POD, SECRET
 from stackwright.api.services.contracts import DatabaseAccount, MessagingAccount
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.controllers.service.backends import LOOK, RARELY, removed_backends
-from stackwright.controllers.service.decide import CLOCK, POLL, REFRESH, ROTATED, decide
+from stackwright.controllers.service.decide import CLOCK, POLL, REFRESH, decide
 from stackwright.controllers.service.objects import bundle
 from stackwright.controllers.service.observe import observe
 from stackwright.core.objects import DIGEST
 from stackwright.core.openstack.inventory import CONFIRM
 from stackwright.core.plan import Apply, Delete
+from stackwright.core.secrets.fernet import ROTATED
 from stackwright.core.secrets.writes import CopySecret, EnsureSecret, RotateKeys
 from stackwright.services import cinder, etcd, glance, keystone, memcached
 from stackwright.services.etcd.kind import Etcd
@@ -33,9 +34,11 @@ KEYSTONE = ", ".join(sorted(KeystoneSettings.model_fields))
 
 
 async def test_the_stages_follow_each_other_and_then_nothing_is_left_to_do():
-    stage = Stage()
+    stage = Stage(database=True)
     first = await stage.do()
-    assert [type(action) for action in first.actions] == [EnsureSecret, EnsureSecret, RotateKeys, RotateKeys, Apply]
+    made = [type(action) for action in first.actions]
+    assert made == [EnsureSecret, EnsureSecret, RotateKeys, RotateKeys, Apply, Apply]
+    assert str(first.actions[4]) == "apply MariaDB openstack/mariadb", "the mark follows the key"
     assert condition(first, "Database").message == "Waiting for DatabaseAccount openstack/keystone: it is being created"
     second = await stage.do()
     assert second.empty
@@ -72,7 +75,7 @@ async def test_keys_are_reconciled_when_the_next_rotation_is_due():
 
 async def test_a_rotation_noted_by_a_clock_that_was_ahead_delays_the_next_by_at_most_one_period():
     """A small step changes nothing: a key that is deleted too early makes its data unreadable."""
-    stage = Stage()
+    stage = Stage(database=True)
     stage.clock.forward(1e9)
     await stage.do()
     fernet, credentials = keystone.SERVICE.keys((await stage.look()).context)

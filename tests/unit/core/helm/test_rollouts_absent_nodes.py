@@ -12,7 +12,7 @@ from stackwright.core.helm.rollouts import (
     is_unschedulable,
     lost,
 )
-from stackwright.core.kubernetes.nodes import are, away, named
+from stackwright.core.kubernetes.nodes import away, is_or_are, nodes_text
 
 AWAY = frozenset({"lost"})
 LABELS = {"component": "x"}
@@ -136,6 +136,6 @@ def test_unavailable_nodes_are_named():
 
     nodes = [node("a", "True"), node("b", "False"), node("c", "Unknown"), {"metadata": {"name": "d"}}]
     assert away(nodes) == {"b", "c", "d"}
-    assert (named(["b"]), are(["b"])) == ("node b", "is")
-    assert (named(["c", "b"]), are(["c", "b"])) == ("nodes b, c", "are")
-    assert named([*"hgfedcb"]) == "nodes b, c, d, e, f and 2 more"
+    assert (nodes_text(["b"]), is_or_are(["b"])) == ("node b", "is")
+    assert (nodes_text(["c", "b"]), is_or_are(["c", "b"])) == ("nodes b, c", "are")
+    assert nodes_text([*"hgfedcb"]) == "nodes b, c, d, e, f and 2 more"

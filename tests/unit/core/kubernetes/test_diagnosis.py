@@ -2,13 +2,21 @@
 
 import pytest
 
-from stackwright.core.kubernetes.diagnosis import of_objects, pod_complaint
+from stackwright.core.kubernetes.diagnosis import of_objects, of_pods
 
 
-def test_a_pod_that_did_its_work_is_no_complaint() -> None:
-    assert pod_complaint({"status": {"phase": "Succeeded"}}) == ""
-    waiting_pod = {"status": {"containerStatuses": [{"name": "c", "state": {"waiting": {"reason": "ErrImagePull"}}}]}}
-    assert pod_complaint(waiting_pod) == "c: ErrImagePull"
+def test_a_pod_that_does_not_run_is_a_finding() -> None:
+    def findings(**status: object) -> list[tuple[str, str]]:
+        pod = {"metadata": {"namespace": "n", "name": "a"}, "status": status}
+        return [(each.level, each.text) for each in of_pods([pod])]
+
+    fine = [("ok", "1 pods without problems")]
+    assert findings(phase="Succeeded") == fine
+    assert findings(phase="Running", conditions=[{"type": "Ready", "status": "False"}]) == fine, "it may start slowly"
+    waiting = {"name": "c", "state": {"waiting": {"reason": "CreateContainerConfigError", "message": "no Secret"}}}
+    cause = "container c: CreateContainerConfigError: no Secret"
+    assert findings(containerStatuses=[waiting]) == [("problem", cause)]
+    assert findings(phase="Failed", message="The node was low on memory") == [("problem", "The node was low on memory")]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@ KEY = ("ns", "s")
 
 
 CLUSTER = {"cluster.x-k8s.io/cluster-name": "c"}
+BOOTSTRAP = ("bootstrap.cluster.x-k8s.io", "KubeadmConfig")
+USER_DATA = {"type": "cluster.x-k8s.io/secret", "data": {"value": "eA==", "format": "eA=="}}
 
 
 def secret(group: str = "", kind: str = "Thing", *, controller: bool = True, **meta: Any) -> dict[str, Any]:
@@ -30,7 +32,12 @@ def secret(group: str = "", kind: str = "Thing", *, controller: bool = True, **m
         (secret("cluster.x-k8s.io", "Cluster", controller=False), "Cluster o"),
         (secret("etcdcluster.cluster.x-k8s.io", "Etcd", name="c-etcd", labels=CLUSTER), "Cluster c"),
         (secret(name="c-kubeconfig", labels=CLUSTER), "Cluster c"),
-        ({**secret(name="d-kubeconfig"), "type": "cluster.x-k8s.io/secret"}, "Cluster d"),
+        (secret(name="c-apiserver-etcd-client", labels=CLUSTER), "Cluster c"),
+        (secret(name="c-of-a-later-version", labels=CLUSTER), "Cluster c"),
+        ({**secret(name="d-kubeconfig"), "type": "cluster.x-k8s.io/secret"}, "Cluster API"),
+        ({**secret(name="c-machine-1", labels=CLUSTER), "type": "cluster.x-k8s.io/secret"}, "Cluster c"),
+        # Without a control plane provider, the first KubeadmConfig makes the keys of the certificate authorities.
+        ({**secret(*BOOTSTRAP, name="c-ca", labels=CLUSTER), "data": {"tls.key": "eA=="}}, "Cluster c"),
         (secret(labels={OWNER: "keystone.cloud"}), "keystone cloud"),
         (secret(labels={OWNER: "keystone.a.b"}), "keystone a.b"),
         (secret(labels=MANAGED), "the operator"),
@@ -46,14 +53,13 @@ def test_secrets_of_services_and_of_control_planes_are_refused(found: Any, owner
         None,
         secret(),
         secret("external-secrets.io", "ExternalSecret"),
-        secret("bootstrap.cluster.x-k8s.io", "KubeadmConfig", name="c-machine-1", labels=CLUSTER),
+        {**secret(*BOOTSTRAP, name="c-machine-1", labels=CLUSTER), **USER_DATA},
+        {**secret("bootstrap.cluster.x-k8s.io", "RKE2Config", name="c-1", labels=CLUSTER), **USER_DATA},
         secret("evilstackwright.dev"),
         secret(labels={"app.kubernetes.io/managed-by": "Helm"}),
-        secret(name="d-kubeconfig", labels=CLUSTER),
         secret(name="d-kubeconfig"),
         secret(name="kubeconfig"),
         secret(name="ca"),
-        {**secret(name="c-machine-1"), "type": "cluster.x-k8s.io/secret"},
     ],
 )
 def test_other_secrets_may_be_used(found: Any) -> None:

@@ -132,3 +132,18 @@ async def test_leftovers_of_an_earlier_owner_of_the_name_are_overwritten(
     await execute([ACTIONS[action](owner)], ports, "m")
     references = ports.cluster.peek(SECRET, KEY)["metadata"]["ownerReferences"]
     assert owner["metadata"]["uid"] in {each["uid"] for each in references}
+
+
+async def test_a_repository_of_another_object_that_is_deleted_with_it_is_taken_over_as_it_is(
+    ports: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reference of another client could not be removed by an apply, and Kubernetes accepts one controller."""
+    owner, longer = made(ports, "mine", monkeypatch), made(ports, "longer", monkeypatch)
+    there(ports, **owned_by(owner), annotations={ROTATED: "7"})
+    await execute([RotateKeys(KEY, owner, turned="7", lives_with=longer)], ports, "m")
+    found = ports.cluster.peek(SECRET, KEY)
+    assert found["metadata"]["ownerReferences"] == [owner_reference(longer)]
+    assert (found["data"], annotation(found, ROTATED)) == ({"0": "dmFsdWU="}, "7")
+    assert owners(found) == {"configmap.mine", "configmap.longer"}
+    await execute([RotateKeys(KEY, owner, turned="7", lives_with=longer)], ports, "m")
+    assert sorted(ports.cluster.peek(SECRET, KEY)["data"]) == ["0", "1"]

@@ -112,7 +112,7 @@ def test_settings_are_restored_after_any_number_of_changes(settings: Path, tmp_p
     cluster = LocalCluster(tmp_path, tmp_path, tmp_path / "run" / "sw")
     kernel.ensure(cluster)
     kernel.ensure(cluster)
-    assert not kernel.wanting()
+    assert not kernel.too_small()
     assert (settings / "fs/inotify/max_user_instances").read_text() == "2048"
     assert int((settings / "fs/inotify/max_user_watches").read_text()) == 1000000, "never made less"
     kernel.restore(cluster)

@@ -44,7 +44,7 @@ class Machine:
         patch.setattr(host_setup, "TUN", Path("/"))
         patch.setattr(network, "NAMESPACE", Path("/"))
         patch.setattr(supervisor, "alive", lambda cluster: self.supervised)
-        patch.setattr(kernel, "wanting", lambda: self.wanting)
+        patch.setattr(kernel, "too_small", lambda: self.wanting)
         patch.setattr(network, "is_ready", lambda: self.network)
         patch.setattr(network, "is_attached", lambda node: node.name in self.attached)
         patch.setattr(power, "is_on", lambda node: node.name in self.on)

@@ -33,6 +33,7 @@ def check(obj, old, dry_run):
         case "grows": bytearray(1 << 30)
         case "hoards": sum([list(range(1000)) for _ in range(10 ** 6)], [])
         case "hangs": time.sleep(600)
+        case "thinks": time.sleep(1)
         case "raises": raise KeyError("hunter2")
         case "prints": print("{}", flush=True)
         case "dies": os._exit(7)
@@ -91,6 +92,33 @@ async def test_process_that_hangs_or_ends_is_replaced(monkeypatch: pytest.Monkey
         os.kill(number, signal.SIGKILL)
         await until(lambda: reviewer._process is not None and reviewer._process.returncode is not None)
         assert (await reviewer.review(body("third"))).status == 200, "its process ended before the request"
+
+
+async def test_process_without_requests_ends_and_the_next_request_starts_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(process, "IDLE", 0.5)
+    async with reviewing() as reviewer:
+        unused = pid(reviewer)
+        await until(lambda: not lives(unused))
+        assert (await reviewer.review(body("first"))).status == 200
+        used = pid(reviewer)
+        await until(lambda: not lives(used))
+        assert (await reviewer.review(body("second"))).status == 200
+
+
+async def test_process_at_work_is_not_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "IDLE", 0.2)
+    async with reviewing() as reviewer:
+        assert (await reviewer.review(body("thinks"))).status == 200
+
+
+async def test_end_of_the_operator_awaits_an_idle_process() -> None:
+    async with reviewing() as reviewer:
+        number = pid(reviewer)
+        reviewer._end_idle()
+        await reviewer.close()
+        assert not lives(number)
 
 
 async def test_process_that_never_reads_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:

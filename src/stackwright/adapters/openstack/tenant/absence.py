@@ -1,4 +1,5 @@
-"""What proves that a resource does not exist: a wrong response must not cause the loss or recreation of one. Pure.
+"""Decides when responses prove that a resource does not exist, so that one wrong response causes neither a loss nor a
+recreation. Pure.
 
 A replica of an API that has just started may return a list with 200 and too few items. So a recorded id is treated as
 deleted only after two requests for it, CONFIRM seconds apart, both got 404. A resource that is known only by its mark

@@ -84,14 +84,14 @@ class OpenStackClouds:
     def view(self, subscription: Subscription) -> ProjectView:
         project = self._of[subscription.uid]
         snapshot, listed = project.snapshot, project.listed(subscription)
-        state, unseen = project.subscriptions[subscription.uid], project.kinds(subscription) - listed
+        state, unlisted_types = project.subscriptions[subscription.uid], project.kinds(subscription) - listed
         settled = project.is_sure(subscription) and all(
             snapshot.taken.get(what, 0.0) >= self._settled_at(project, state, what)
             for what in listed or subscription.kinds
         )
         lacking = project.lacking(subscription)
-        things = tuple(thing for thing in snapshot.of(subscription) if thing.what not in lacking)
-        return ProjectView(things, settled, unseen, project.connection.place, lacking)
+        things = tuple(thing for thing in snapshot.of(subscription) if thing.type not in lacking)
+        return ProjectView(things, settled, unlisted_types, project.connection.place, lacking)
 
     def _look_again(self, state: SubscriptionState) -> None:
         """Wake the object when the absence of its missing resources can be confirmed."""
@@ -106,7 +106,7 @@ class OpenStackClouds:
         answer = project.answers.setdefault(asked, Answer())
         attempt = self._attempts.at(project)
         if not answer.holds(attempt.since if attempt else math.inf):
-            service = REST[asked.what].service
+            service = REST[asked.type].service
             project.connection.check(service)  # otherwise all callers would wait for the one that retries
             try:
                 await answer.flight.join(f"{cloud}: {asked}", partial(self._ask, cloud, project, asked, answer))
@@ -123,7 +123,7 @@ class OpenStackClouds:
 
     async def _ask(self, cloud: CloudRef, project: Project, asked: Query, answer: Answer) -> None:
         try:
-            answer.things = await self._do(cloud, project, REST[asked.what].service, lambda made: find(made, asked))
+            answer.things = await self._do(cloud, project, REST[asked.type].service, lambda made: find(made, asked))
             answer.at = time.monotonic()
             self._tell_all(attempt.who for attempt in answer.waiting if attempt.awaits == {asked})
         finally:  # after an error, the waiting objects retry on their own

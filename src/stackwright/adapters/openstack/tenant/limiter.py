@@ -1,4 +1,5 @@
-"""Limit the concurrent requests of a project to the number that its OpenStack handles about as fast as a few.
+"""Limits the concurrent requests of a project to the largest number at which its OpenStack responds about as fast as to
+a few.
 
 OpenStack accepts any number of requests and processes all concurrently, each slower than alone: in a small cloud, 500
 new servers delay the messages that complete the first ones, and the requests for their state. The limit is derived from

@@ -165,7 +165,7 @@ class Lists:
                     await self.refresh(cloud, project, what, True)
             snapshot = project.snapshot
             left = snapshot.seen("server") + snapshot.age("server", True) - time.monotonic()
-            await asyncio.sleep(left if left > 0 else REST["server"].age[0])
+            await asyncio.sleep(left if left > 0 else REST["server"].lists.waiting)
 
     async def confirm(self, cloud: CloudRef, project: Project, subscription: Subscription) -> None:
         """Request each recorded resource of the object that the lists lack, until it is confirmed."""

@@ -46,10 +46,10 @@ class _Few:
         if len(self.things) > 1 and self._left < 0 and not self._asked.whole:
             return
         if (weight := thing.weight) > KEPT:
-            raise TransientCloudError(Reason.UNREACHABLE, f"a {thing.what} exceeds the limit of {KEPT >> 10} KiB")
+            raise TransientCloudError(Reason.UNREACHABLE, f"a {thing.type} exceeds the limit of {KEPT >> 10} KiB")
         self._left -= weight
         if self._asked.whole and self._left < 0:
-            text = f"a list of {thing.what}s exceeds the limit of {WHOLE >> 10} KiB"
+            text = f"a list of {thing.type}s exceeds the limit of {WHOLE >> 10} KiB"
             text = f"{text}: select fewer resources by name or id" if self._asked.where else text
             raise TransientCloudError(Reason.UNREACHABLE, text)
         if len(self.things) < 2 or self._left >= 0:
@@ -60,7 +60,7 @@ def find(connection: Connection, asked: Query) -> tuple[CloudResource, ...]:
     """The results, or the first of very many unless the query needs the whole list. Raises TransientCloudError or
     TerminalCloudError.
     """
-    rest, where = REST[asked.what], dict(asked.where)
+    rest, where = REST[asked.type], dict(asked.where)
     mine = {} if "project_id" in where or "id" in where else project_filter(connection, rest)
     filters = {name: _parameter(name, value) for name, value in where.items() if name not in rest.unfiltered}
     params = {**rest.query, **filters}
@@ -69,7 +69,7 @@ def find(connection: Connection, asked: Query) -> tuple[CloudResource, ...]:
     first = None if "network_id" in where else mine.get("project_id")  # within one network, the project does not matter
     ours, others = _Few(asked), _Few(asked)
     for raw in pages(connection, rest, params, rest.details):
-        each = found_of(asked.what, raw)
+        each = found_of(asked.type, raw)
         if all(_field(each, name) == where[name] for name in rest.unfiltered if name in where):
             (ours if first and raw.get("project_id") == first else others).add(each)
     return tuple(ours.things or others.things)

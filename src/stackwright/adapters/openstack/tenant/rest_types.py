@@ -19,11 +19,27 @@ if TYPE_CHECKING:
     from openstack.connection import Connection
     from requests import Response
 
-RARELY = (60.0, 180.0)
-# A list starts again only after this multiple of its duration, to leave capacity to other clients: for a whole list,
-# Nova requests the security groups of all ports from Neutron. A peek is exempt: it is cheap, and slow only when it
-# queues behind other requests to Nova.
-TIMES = 20.0
+# Of ListPolicy.pause. It leaves capacity to other clients: for a whole list, Nova requests the security groups of all
+# ports from Neutron. A peek is exempt: it is cheap, and slow only when it queues behind other requests to Nova.
+PAUSE = 20.0
+
+
+@dataclass(frozen=True)
+class ListPolicy:
+    """When the list of a type is fetched again.
+
+    waiting  its maximum age in seconds for an object that waits for a change
+    idle     the same for an object that does not wait
+    pause    its minimum age, as a multiple of its duration
+    """
+
+    waiting: float = 60.0
+    idle: float = 180.0
+    pause: float = PAUSE
+
+    def age(self, waits: bool, took: float) -> float:
+        """Seconds from the start of a list that took so long to the start of the next."""
+        return max(self.waiting if waits else self.idle, self.pause * took)
 
 
 @dataclass(frozen=True)
@@ -41,8 +57,7 @@ class RestFacts:
     scoped    whether an administrator's lists contain the resources of all projects
     shared    whether a search includes those of other projects
     optional  whether a cloud may lack the service or the extension
-    age       maximum age of a list in seconds: for an object that waits, and for one that does not
-    share     a list starts again only after this multiple of its duration
+    lists     when the list is fetched again
     apart     fields that a separate request changes → its method
 
     Rules of the API, from `rules`:
@@ -66,8 +81,7 @@ class RestFacts:
     scoped: bool = False
     shared: bool = True
     optional: bool = False
-    age: tuple[float, float] = RARELY
-    share: float = TIMES
+    lists: ListPolicy = ListPolicy()
     apart: Mapping[str, str] = field(default_factory=dict)
     created: Callable[[Connection, Raw, Raw], Raw] = lambda connection, body, answer: {}
     same: Callable[[Connection, Raw], Raw | None] = lambda connection, body: None
@@ -82,7 +96,7 @@ _own_tagged = partial(_tagged, shared=False)
 REST: dict[str, RestFacts] = {
     "server": _nova(
         "/servers", "server", "servers", resource_facts.server,
-        details="/detail", age=(0.5, 50.0), share=1.0, apart={"tags": "PUT", "metadata": "POST"},
+        details="/detail", lists=ListPolicy(0.5, 50.0, pause=1.0), apart={"tags": "PUT", "metadata": "POST"},
         created=rules.building,
     ),
     "floating-ip": _own_tagged(
@@ -99,7 +113,7 @@ REST: dict[str, RestFacts] = {
     ),
     "volume": RestFacts(
         "block_storage", "/volumes", "volume", "volumes", resource_facts.volume,
-        details="/detail", unfiltered=("name",), optional=True, age=(2.0, 180.0), share=3.0,
+        details="/detail", unfiltered=("name",), optional=True, lists=ListPolicy(2.0, pause=3.0),
         created=rules.with_own_id, refused=rules.detach_from_gone,
     ),
     "router": _tagged(

@@ -56,11 +56,11 @@ class Snapshot:
     _owned: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
 
     def _put(self, thing: CloudResource) -> None:
-        self._pop((thing.what, thing.id))  # its mark may have changed
-        self.things[thing.what, thing.id] = thing
-        self.evidence.found((thing.what, thing.id))
+        self._pop((thing.type, thing.id))  # its mark may have changed
+        self.things[thing.type, thing.id] = thing
+        self.evidence.found((thing.type, thing.id))
         for whose in _owners(thing):
-            self._owned.setdefault(whose, set()).add((thing.what, thing.id))
+            self._owned.setdefault(whose, set()).add((thing.type, thing.id))
 
     def _pop(self, key: tuple[str, str]) -> None:
         thing = self.things.pop(key, None)
@@ -106,7 +106,7 @@ class Snapshot:
     def merge(self, found: Iterable[CloudResource], began: float) -> set[tuple[str, str]]:
         changed = set()
         for thing in found:
-            key = (thing.what, thing.id)
+            key = (thing.type, thing.id)
             if self.written.get(key, 0.0) >= began or self.things.get(key) == thing:
                 continue
             self._put(thing)
@@ -116,7 +116,7 @@ class Snapshot:
     def restore(self, thing: CloudResource, now: float) -> None:
         """Store a resource that a list lacked and a single request found."""
         self.write(thing, now)
-        self.evidence.unlisted.add((thing.what, thing.id))
+        self.evidence.unlisted.add((thing.type, thing.id))
 
     def deleted(self, key: tuple[str, str], now: float) -> None:
         """Remove a resource that the cloud deleted at our request, with the resources that it contained."""
@@ -127,13 +127,13 @@ class Snapshot:
 
     def _goes(self, thing: CloudResource) -> bool:
         """Whether a list is expected to lack a resource: it is being deleted, or its parent was deleted."""
-        what, field = TYPES[thing.what].parent or ("", "")
+        what, field = TYPES[thing.type].parent or ("", "")
         orphan = thing.facts.get(field) is not None and (what, thing.facts[field]) not in self.things
         return orphan or _leaving(thing) or thing.state.lower() in ("deleting", "deleted", "soft_deleted")
 
     def write(self, thing: CloudResource, now: float) -> None:
         self._put(thing)
-        self.written[thing.what, thing.id] = now
+        self.written[thing.type, thing.id] = now
 
     def changed(self, key: tuple[str, str], fields: Mapping[str, Any], now: float) -> None:
         """Store an update whose response did not contain the resource."""
@@ -205,7 +205,7 @@ class Snapshot:
 
     def age(self, what: str, waits: bool) -> float:
         """Seconds from the start of a list to the start of the next."""
-        return max(REST[what].age[0 if waits else 1], REST[what].share * self.took.get(what, 0.0))
+        return REST[what].lists.age(waits, self.took.get(what, 0.0))
 
     def since(self, clock: float | None) -> str:
         """Start of the next list of changed servers, in Nova's time; empty if that is unknown.
@@ -243,7 +243,7 @@ def _owners(thing: CloudResource) -> Iterator[str]:
     """The uid in the mark, and the resource to which it is attached."""
     if thing.mark:
         yield thing.mark.split(":")[1]
-    if (pair := TYPES[thing.what].attached) and thing.facts.get(pair[1]):
+    if (pair := TYPES[thing.type].attached) and thing.facts.get(pair[1]):
         yield thing.facts[pair[1]]
 
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from stackwright.adapters.openstack.tenant.rest_types import TIMES
+from stackwright.adapters.openstack.tenant.rest_types import PAUSE
 
 # Seconds between whole lists of servers: lists of changes include deletions, but not detached volumes or new tags.
 WHOLE = 180.0
-NEEDED = 4.0  # as TIMES, for a list that objects need
+NEEDED = 4.0  # as PAUSE, for a list that objects need
 SLOWER = 1.5  # factor by which a list is expected to take longer than the last one
 LONGEST_REST = 60.0  # seconds from the end of a list that failed to the next one; it may have failed only once
 
@@ -41,7 +41,7 @@ class WholeList:
 
     def due(self, taken: float, now: float) -> bool:
         """Whether a list is due; `taken` is the start of the last one that succeeded."""
-        is_due = min(self.needed, default=math.inf) <= now or now - taken >= max(WHOLE, TIMES * self.took)
+        is_due = min(self.needed, default=math.inf) <= now or now - taken >= max(WHOLE, PAUSE * self.took)
         return is_due and now - self.tried >= self.pause
 
     def need(self, settled: float) -> float:

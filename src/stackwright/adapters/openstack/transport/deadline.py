@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from stackwright.adapters.threads import left
+from stackwright.adapters.threads import seconds_left
 from stackwright.core.errors import TransientError
 from stackwright.core.openstack.clouds import CALL_SECONDS, LATE
 from stackwright.core.openstack.errors import Reason, TransientCloudError
@@ -26,7 +26,7 @@ async def in_time(seconds: float | None) -> AsyncIterator[None]:
 
 def check_time() -> None:
     """Raise TransientError if the deadline of this thread's call has passed."""
-    if left() <= 0:
+    if seconds_left() <= 0:
         raise late()
 
 

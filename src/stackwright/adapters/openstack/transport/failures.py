@@ -9,8 +9,15 @@ from stackwright.core.openstack.errors import UNSURE, Reason, TerminalCloudError
 
 CONFIRM = 5.0  # seconds between two failures that together prove that credentials are lost
 LAPSE = 300.0  # seconds after which an earlier failure proves nothing
-# Responses after a successful login.
-ACCEPTED = (Reason.CONFLICT, Reason.FORBIDDEN, Reason.NOT_FOUND, Reason.QUOTA_EXCEEDED, Reason.REJECTED)
+# Responses after a successful login: an error of the login itself is another one, such as Unreachable.
+ACCEPTED = (
+    Reason.CONFLICT,
+    Reason.FORBIDDEN,
+    Reason.NOT_FOUND,
+    Reason.QUOTA_EXCEEDED,
+    Reason.REJECTED,
+    Reason.SERVER_ERROR,
+)
 
 
 class Failures:

@@ -25,7 +25,7 @@ from stackwright.adapters.openstack.transport.failures import Failures
 from stackwright.adapters.openstack.transport.login import Count, Login, connection
 from stackwright.adapters.openstack.transport.send import in_cloud_thread, is_keystones, problem, state_of
 from stackwright.adapters.openstack.transport.shapes import project_of
-from stackwright.adapters.threads import LibraryFailed, after, contained, within
+from stackwright.adapters.threads import LibraryFailed, after, contained, with_deadline
 from stackwright.core.openstack.clouds import CALL_SECONDS
 from stackwright.core.openstack.errors import ListTooLong, Reason, TerminalCloudError, TransientCloudError
 
@@ -92,7 +92,7 @@ class ProjectConnection:
         """
         until = after(CALL_SECONDS) if queues else math.inf
         async with in_time(CALL_SECONDS + GRACE if queues else None), self._free if queues else nullcontext():
-            return await self._ask(service, until, lambda: within(until, lambda: self._guarded(service, what)))
+            return await self._ask(service, until, lambda: with_deadline(until, lambda: self._guarded(service, what)))
 
     async def _ask(self, service: str, until: float, what: Callable[[], T]) -> T:
         self.check(service)

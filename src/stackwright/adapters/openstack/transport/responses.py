@@ -25,7 +25,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import ReadTimeoutError
 
 from stackwright.adapters.openstack.transport.deadline import TIMEOUT
-from stackwright.adapters.threads import LibraryFailed, count, left
+from stackwright.adapters.threads import LibraryFailed, count, seconds_left
 from stackwright.core.bounds import values_in
 from stackwright.core.openstack.clouds import LATE
 
@@ -63,7 +63,7 @@ class _Received(io.RawIOBase):
     def __init__(self, sock: socket.socket, received: io.RawIOBase) -> None:
         self._sock, self._received = sock, received
         self._pause = sock.gettimeout() or RESPONSE_SECONDS
-        self._until = time.monotonic() + min(RESPONSE_SECONDS, left())
+        self._until = time.monotonic() + min(RESPONSE_SECONDS, seconds_left())
 
     def readable(self) -> bool:
         return True
@@ -122,7 +122,7 @@ class Bounded(TCPKeepAliveAdapter):
     def send(self, request: PreparedRequest, *args: Any, **kwargs: Any) -> Response:
         if self._closed:
             raise ResponseRefused("the connection is closed")
-        rest = left()
+        rest = seconds_left()
         if rest <= 0:
             raise ResponseRefused(LATE)
         kwargs["timeout"] = min(kwargs.get("timeout") or TIMEOUT, rest)

@@ -1,4 +1,4 @@
-"""Complete images in one file, for sites without access to others: written from a layout, and read into one.
+"""Exports complete images from a layout to one file, and imports them into another, for sites without a network.
 
 The file is checked before the layout changes: it must contain exactly the blobs of its images, with the sizes in their
 manifests, and only images of this version. For each copied blob its digest is compared, for a layer also the digest of

@@ -31,7 +31,7 @@ def done(ctx: Context) -> bool:
     return (
         (bool(ctx.surplus) or is_remembered(ctx))
         and supervisor.alive(ctx.cluster)
-        and not kernel.wanting()
+        and not kernel.too_small()
         and network.is_ready()
         and all(services.is_current(ctx.cluster, one) for one in uplink(ctx.cluster))
         and all(power.is_on(node) and network.is_attached(node) for node in ctx.nodes)

@@ -1,4 +1,4 @@
-"""Helm releases of the last steps: one `helm upgrade --install`, skipped if nothing changed."""
+"""Installs a Helm release for a step of `up` by `helm upgrade --install`, unless nothing has changed."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from stackwright.adapters.openstack.tenant.limiter import REQUESTS, SERVERS
 from stackwright.adapters.openstack.tenant.project_session import ANSWERS, Project
 from stackwright.adapters.openstack.tenant.references import KEPT, WHOLE, find
 from stackwright.adapters.openstack.tenant.requests import run
-from stackwright.adapters.openstack.tenant.rest_types import RARELY, REST, resource_of
+from stackwright.adapters.openstack.tenant.rest_types import REST, ListPolicy, resource_of
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot, fetch, peek
 from stackwright.adapters.openstack.tenant.whole_list import WholeList
 from stackwright.adapters.openstack.transport import login as transport_login
@@ -102,7 +102,7 @@ class Services:
 def listed_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """All lists, while an object waits."""
     for what, rest in REST.items():
-        monkeypatch.setitem(REST, what, replace(rest, age=(0.01, rest.age[1])))
+        monkeypatch.setitem(REST, what, replace(rest, lists=replace(rest.lists, waiting=0.01)))
 
 
 def call(do: Any, what: Any, name: str = "", **more: Any) -> CloudCall:
@@ -552,7 +552,7 @@ def test_a_whole_list_is_found_or_trouble_and_never_a_part_of_it() -> None:
     spec = {"network": {"id": "n"}}
     answers: dict[Query, tuple[CloudResource, ...]] = {query("network", id="n"): (CloudResource("network", "n"),)}
     missing = resolve_cluster(spec, {}, answers).missing
-    assert {asked.what for asked in missing if asked.whole} == {"subnet", "availability-zone"}
+    assert {asked.type for asked in missing if asked.whole} == {"subnet", "availability-zone"}
 
 
 def test_two_matches_never_count_as_one() -> None:
@@ -793,7 +793,7 @@ async def test_500_healthy_servers_cost_one_list(lists: Lists) -> None:
     looks = await asyncio.gather(*(look(port_, CLOUD, subscription(n)) for n in range(500)))
     assert lists.asked == [("server", False)]
     assert all(len(view.things) == 1 for view in looks)
-    assert looks[0].unseen == {"port", "trunk", "volume"}
+    assert looks[0].unlisted_types == {"port", "trunk", "volume"}
     await port_.close()
 
 
@@ -995,16 +995,16 @@ async def test_a_wait_for_a_server_needs_no_list_of_other_types(
     await look(port_, CLOUD, subscription(1, waits=True, begun=False))
     await asyncio.sleep(0.01)
     for _ in range(2):
-        time.now += RARELY[0] / 2 + 1
+        time.now += ListPolicy.waiting / 2 + 1
         project = await refresh(port_)
         await look(port_, CLOUD, subscription(1, waits=True))
     await until(lambda: not any(flight.flies for flight in project.lists.values()))
     lists.asked.clear()
     slow = True
-    time.now += RARELY[0] / 2 + 1
+    time.now += ListPolicy.waiting / 2 + 1
     await refresh(port_)
     await look(port_, CLOUD, subscription(1, waits=True))
-    time.now += RARELY[0] / 2 + 1
+    time.now += ListPolicy.waiting / 2 + 1
     await refresh(port_)
     try:
         await asyncio.wait_for(look(port_, CLOUD, subscription(1, waits=True)), 60)
@@ -1261,7 +1261,7 @@ async def test_after_a_restart_lists_settle_in_a_cloud_that_lacks_a_service(
     for _ in range(3):
         time.now += SETTLE + 1
         view = await look(port_, CLOUD, subscription(1, waits=True, begun=begun))
-    assert not view.unseen
+    assert not view.unlisted_types
     assert view.settled
     await port_.close()
 
@@ -1281,7 +1281,7 @@ async def test_a_missing_service_does_not_hide_its_recorded_resources(lists: Lis
     recorded = replace(subscription(1, waits=True), ids=frozenset({("volume", "v1")}))
     for expected in ({}, {"volume": "block_storage"}):
         view = await look(port_, CLOUD, recorded)
-        assert "volume" in view.unseen
+        assert "volume" in view.unlisted_types
         assert not view.certain
         assert view.lacking == expected, "one answer of 404 proves nothing"
         time.now += SETTLE + 1

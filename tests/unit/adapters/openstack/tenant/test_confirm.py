@@ -269,7 +269,7 @@ def test_a_single_resource_is_requested_by_its_id(what: str) -> None:
     services = Services(answer)
     found = single(services, what, "x")  # type: ignore[arg-type]
     assert found is not None
-    assert (found.what, found.id, found.name) == (what, "x", "n")
+    assert (found.type, found.id, found.name) == (what, "x", "n")
     assert single(services, what, "none") is None  # type: ignore[arg-type]
     single(services, what, "../x?y")  # type: ignore[arg-type]
     assert services.asked[-1][1].endswith("/..%2Fx%3Fy")

@@ -1,4 +1,4 @@
-"""Two looks without a usable identity prove that it is lost; one does not."""
+"""Two looks without a usable identity, or at another project, prove the loss of credentials; one does not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 from stackwright.adapters.openstack.tenant import attempts
 from stackwright.adapters.openstack.tenant.attempts import Attempts
 from stackwright.adapters.openstack.transport.failures import CONFIRM, LAPSE
-from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
+from stackwright.core.errors import Unreachable
+from stackwright.core.openstack.errors import BY_LOOKS, Reason, TerminalCloudError, TransientCloudError
 
 pytestmark = pytest.mark.looptime
 WHO = ("server", ("ns", "web"))
@@ -23,14 +24,15 @@ def simulated_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 Error = TransientCloudError | TerminalCloudError
+Other = Unreachable | ValueError  # of Kubernetes, after the identity was found
 
 
 def denied(cause: Reason) -> Error:
-    refused = cause is Reason.IDENTITY_ACCESS_DENIED
-    return TerminalCloudError(cause, "no match") if refused else TransientCloudError(cause, "no such object")
+    absent = cause is Reason.IDENTITY_NOT_FOUND
+    return TransientCloudError(cause, "no such object") if absent else TerminalCloudError(cause, "no match")
 
 
-async def look(made: Attempts, error: Error | None = None, who: tuple[str, tuple[str, str]] = WHO) -> bool:
+async def look(made: Attempts, error: Error | Other | None = None, who: tuple[str, tuple[str, str]] = WHO) -> bool:
     """Whether the error of this look is sure."""
     try:
         async with made.look(who):
@@ -38,10 +40,12 @@ async def look(made: Attempts, error: Error | None = None, who: tuple[str, tuple
                 raise error
     except (TransientCloudError, TerminalCloudError) as raised:
         return raised.sure
+    except (Unreachable, ValueError):
+        pass
     return False
 
 
-@pytest.mark.parametrize("cause", [Reason.IDENTITY_NOT_FOUND, Reason.IDENTITY_ACCESS_DENIED])
+@pytest.mark.parametrize("cause", list(BY_LOOKS))
 async def test_a_second_look_some_seconds_later_proves_a_lost_identity(cause: Reason) -> None:
     made = Attempts()
     assert not await look(made, denied(cause))
@@ -51,8 +55,11 @@ async def test_a_second_look_some_seconds_later_proves_a_lost_identity(cause: Re
     assert await look(made, denied(cause))
 
 
-@pytest.mark.parametrize("between", [None, TransientCloudError(Reason.UNREACHABLE, "timed out")])
-async def test_a_look_with_a_usable_identity_disproves_the_loss(between: Error | None) -> None:
+@pytest.mark.parametrize(
+    "between",
+    [None, TransientCloudError(Reason.UNREACHABLE, "timed out"), Unreachable("no API server"), ValueError("a defect")],
+)
+async def test_a_look_with_a_usable_identity_disproves_the_loss(between: Error | Other | None) -> None:
     made = Attempts()
     await look(made, denied(Reason.IDENTITY_NOT_FOUND))
     await asyncio.sleep(CONFIRM)
@@ -83,4 +90,4 @@ async def test_an_old_failure_proves_nothing_and_is_dropped() -> None:
     assert not await look(made, denied(Reason.IDENTITY_NOT_FOUND))
     await asyncio.sleep(1)
     made.forget(asyncio.get_running_loop().time())
-    assert not made._without_identity
+    assert not made._unproven

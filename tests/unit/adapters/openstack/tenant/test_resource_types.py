@@ -120,7 +120,7 @@ async def create(clouds: Clouds) -> dict[ResourceKey, str]:
 async def test_a_made_up_type_is_created_recognized_and_deleted_in_memory(recorded: bool) -> None:
     clouds = MemoryClouds(FrozenClock())
     record: Record = await create(clouds)
-    assert sorted(thing.what for thing in clouds.all()) == ["book", "network", "shelf"]
+    assert sorted(thing.type for thing in clouds.all()) == ["book", "network", "shelf"]
     assert plan_next(OWNER, parts(), {}, await view(clouds, {})).record == record, "found by their marks"
     with pytest.raises(TransientCloudError, match="shelf") as raised:
         await run(clouds, OWNER.call("delete", NETWORK, id=record[NETWORK]))
@@ -150,7 +150,7 @@ async def test_changes_of_a_made_up_type_are_reverted() -> None:
 async def test_a_made_up_type_is_forecast() -> None:
     clouds = ForecastClouds()
     record = await create(clouds)
-    assert {thing.what for thing in (await view(clouds, record)).things} == {"network", "shelf", "book"}
+    assert {thing.type for thing in (await view(clouds, record)).things} == {"network", "shelf", "book"}
 
 
 class Shelves:
@@ -185,7 +185,7 @@ def test_a_made_up_type_is_created_listed_found_and_deleted_by_its_api() -> None
     snapshot.replace("shelf", [listed], 1.0)
     snapshot.write(resource_of("book", {"id": "2", "shelf_id": "1"}), 1.0)
     subscription = Subscription("test", ("ns", "a"), UID, ("shelf", "book"))
-    assert [thing.what for thing in snapshot.of(subscription)] == ["book", "shelf"], "with what others put in it"
+    assert [thing.type for thing in snapshot.of(subscription)] == ["book", "shelf"], "with what others put in it"
     snapshot.deleted(("shelf", "1"), 2.0)
     assert snapshot.things == {}
     assert request(services, CloudCall(CLOUD, "delete", SHELF, UID, id="1"), None) == ("1", {})
@@ -194,9 +194,9 @@ def test_a_made_up_type_is_created_listed_found_and_deleted_by_its_api() -> None
 
 @pytest.mark.usefixtures("made_up")
 def test_a_made_up_type_is_looked_up_by_its_filters() -> None:
-    asks = Resolver({})
-    assert asks.require("shelf", {"filter": {"name": "s"}}, "spec.shelf") is None
-    assert list(asks.missing) == [Query("shelf", (("name", "s"),))]
+    resolver = Resolver({})
+    assert resolver.find("shelf", {"filter": {"name": "s"}}, "spec.shelf") is None
+    assert list(resolver.missing) == [Query("shelf", (("name", "s"),))]
 
 
 def test_no_field_of_an_entry_is_unused() -> None:

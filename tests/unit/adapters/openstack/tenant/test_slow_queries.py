@@ -87,10 +87,10 @@ def asked(number: int) -> Query:
 
 
 def resolve(count: int, answers: Answers) -> Resolver:
-    asks = Resolver(answers)
+    resolver = Resolver(answers)
     for number in range(count):
-        asks.all(asked(number))
-    return asks
+        resolver.matches(asked(number))
+    return resolver
 
 
 @pytest.mark.parametrize("things", [1, 0])

@@ -18,7 +18,7 @@ from stackwright.adapters.openstack.tenant import changes as tenant_changes
 from stackwright.adapters.openstack.tenant import lists as tenant_lists
 from stackwright.adapters.openstack.tenant.absence import SETTLE
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
-from stackwright.adapters.openstack.tenant.rest_types import REST, TIMES
+from stackwright.adapters.openstack.tenant.rest_types import PAUSE, REST
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot, fetch, single
 from stackwright.adapters.openstack.tenant.whole_list import WHOLE, WholeList
 from stackwright.adapters.openstack.transport import single_flight
@@ -190,7 +190,9 @@ async def test_the_list_that_proves_absence_runs_in_the_background_until_the_ret
     whole = (await refresh(port_)).snapshot.whole
     whole.took, whole.tried = 10.0, time.now - 10
     after = await fails(port_, "server", monkeypatch)
-    begins = 30 + REST["server"].age[0]  # the last list began 10 s ago and took 10 s; the watch looks now and then
+    begins = (
+        30 + REST["server"].lists.waiting
+    )  # the last list began 10 s ago and took 10 s; the watch looks now and then
     assert after == begins + 1.5 * 10
     lists.asked.clear()
     for seconds, begun in ((SETTLE, 0), (30 - SETTLE, 1), (10, 1)):
@@ -241,7 +243,7 @@ async def test_a_slow_list_that_proves_absence_fails_no_look(
     try:
         view = await look(port_, CLOUD, one)
         assert not view.settled
-        assert not view.unseen
+        assert not view.unlisted_types
     finally:
         free.set()
         await port_.close()
@@ -258,7 +260,7 @@ def test_one_whole_list_serves_all_that_need_it_and_the_next_one_leaves_time() -
     whole.tried = 180.0
     whole.ended(180.0)
     assert not whole.due(180.0, 220.0), "nobody needs one"
-    assert whole.due(180.0, 180.0 + max(WHOLE, TIMES * whole.took))
+    assert whole.due(180.0, 180.0 + max(WHOLE, PAUSE * whole.took))
 
 
 def test_a_list_serves_what_needs_it_at_its_beginning() -> None:

@@ -28,7 +28,7 @@ from stackwright.adapters.openstack.transport.project_connection import (
     ProjectConnection,
 )
 from stackwright.adapters.openstack.transport.send import problem
-from stackwright.adapters.threads import left
+from stackwright.adapters.threads import seconds_left
 from stackwright.controllers.infra.cloud_observation import LOGIN
 from stackwright.core.openstack.errors import UNSURE, TerminalCloudError, TransientCloudError
 
@@ -360,7 +360,7 @@ async def test_a_call_that_reached_its_own_deadline_does_not_count_against_the_s
     """The last request had no more time than was left by those before it, which were answered."""
     monkeypatch.setattr(project_connection, "CALL_SECONDS", 0.2)
     asked.takes, asked.fail = 2 * SLOW, exceptions.ConnectTimeout("timed out")
-    asked.when = lambda: threading.Event().wait(left())
+    asked.when = lambda: threading.Event().wait(seconds_left())
     await trouble(project, asked)
     monkeypatch.setattr(project_connection, "CALL_SECONDS", 30)  # a busy machine may take more than 0.2 s
     asked.when, asked.fail = lambda: None, None
@@ -406,13 +406,14 @@ async def test_a_refusal_of_a_gateway_proves_nothing(
         time.now += PAUSE
 
 
-async def test_a_refusal_by_policy_shows_that_the_login_was_accepted(
-    time: Time, project: ProjectConnection, asked: Asked
+@pytest.mark.parametrize("status", [403, 500, 503])
+async def test_a_failure_of_a_service_shows_that_the_login_was_accepted(
+    time: Time, project: ProjectConnection, asked: Asked, status: int
 ) -> None:
     asked.fail = refusal()
     await trouble(project, asked)
-    asked.fail = TerminalCloudError("Forbidden", "no")
-    with pytest.raises(TerminalCloudError):
+    asked.fail = problem(status, "no")
+    with pytest.raises((TerminalCloudError, TransientCloudError)):
         await project.do("network", asked)
     time.now += PAUSE
     asked.fail = refusal()

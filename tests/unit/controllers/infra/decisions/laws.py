@@ -52,7 +52,7 @@ def ours(seen: Any) -> set[tuple[str, str]]:
     """Resources that are recorded or have a mark of this object."""
     things = getattr(seen.view, "things", ())
     return {(key[0], id_) for key, id_ in record(seen).items()} | {
-        (thing.what, thing.id) for thing in things if marked_by(thing, UID)
+        (thing.type, thing.id) for thing in things if marked_by(thing, UID)
     }
 
 
@@ -61,7 +61,7 @@ def users(seen: Any) -> set[tuple[str, str]]:
     written = {str((seen.spec.get(part) or {}).get("floatingIP")) for part in ("apiServer", "bastion")}
     written |= set(seen.spec.get("preAllocatedFloatingIPs") or ())
     things = getattr(seen.view, "things", ()) if hasattr(seen, "view") else ()
-    return {(thing.what, thing.id) for thing in things if thing.facts.get("floating_ip_address") in written}
+    return {(thing.type, thing.id) for thing in things if thing.facts.get("floating_ip_address") in written}
 
 
 def lent(seen: Any) -> set[tuple[str, str]]:
@@ -75,7 +75,7 @@ def lent(seen: Any) -> set[tuple[str, str]]:
 def copies(seen: Any) -> set[tuple[str, str]]:
     """Possible copies of our volumes: of several volumes with one mark, some are not surely ours."""
     things = [thing for thing in getattr(getattr(seen, "view", None), "things", ()) if marked_by(thing, UID)]
-    disks = [thing for thing in things if thing.what == "volume"]
+    disks = [thing for thing in things if thing.type == "volume"]
     known = {id_: key for key, id_ in record(seen).items()} if disks else {}
     recorded = {mark(UID, key) for key in known.values()}
     found = {thing.id for thing in things if thing.facts.get("created_at") == COPIED}
@@ -107,7 +107,7 @@ def it_makes_one_thing_at_most_and_only_what_is_surely_not_there(seen: Any, plan
     assert len(made) <= 1
     for call in made:
         assert seen.view.settled
-        assert call.resource_key[0] not in seen.view.unseen
+        assert call.resource_key[0] not in seen.view.unlisted_types
         assert not call.id
         assert not [t for t in seen.view.marked(UID, call.resource_key) if not is_gone(t)]
         there = seen.view.get(call.resource_key, record(seen).get(call.resource_key, ""))
@@ -164,9 +164,9 @@ def it_goes_when_nothing_is_left(seen: Any, plan: Plan) -> None:
     if policy == "Orphan" or (policy == "Detach" and lost) or seen.spec.get("reclaimPolicy") == "Retain":
         return
     assert seen.view.settled
-    assert not seen.view.unseen
+    assert not seen.view.unlisted_types
     due = ours(seen) - users(seen) - copies(seen)
-    left = [t for t in seen.view.things if (t.what, t.id) in due and t.what in deletion_order()]
+    left = [t for t in seen.view.things if (t.type, t.id) in due and t.type in deletion_order()]
     assert all(map(is_gone, left))
 
 
@@ -187,7 +187,7 @@ def it_forgets_only_what_is_surely_not_there(seen: Any, plan: Plan) -> None:
             continue
         thing = seen.view.get(key, id_)
         assert seen.view.settled
-        assert key[0] not in seen.view.unseen
+        assert key[0] not in seen.view.unlisted_types
         assert thing is None or is_gone(thing)
 
 
@@ -209,7 +209,7 @@ def a_server_is_ready_when_it_is_active(seen: Any, plan: Plan) -> None:
         assert found.state == "ACTIVE"
     assert plan.status.get("instanceID") or not plan.status.get("instanceState")
     if any(condition.reason == "VolumeError" for condition in plan.conditions):
-        assert any(thing.what == "volume" and "error" in thing.state for thing in seen.view.things)
+        assert any(thing.type == "volume" and "error" in thing.state for thing in seen.view.things)
 
 
 def what_it_applies_is_valid(seen: Any, plan: Plan) -> None:

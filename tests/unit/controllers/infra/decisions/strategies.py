@@ -70,7 +70,7 @@ class Everything(dict[Query, tuple[CloudResource, ...]]):
         self._count = count
 
     def get(self, asked: Query, default: Any = None) -> Any:
-        what, facts = asked.what, {"network_id": ID, "floating_ip_address": "192.0.2.9"}
+        what, facts = asked.type, {"network_id": ID, "floating_ip_address": "192.0.2.9"}
         return tuple(CloudResource(what, id_, "found", facts=facts) for id_ in (ID, OTHER)[: self._count])
 
 
@@ -129,13 +129,17 @@ def belongings(
 @st.composite
 def looks(draw: Any, things: list[CloudResource], kinds: tuple[str, ...]) -> ProjectView:
     """Servers always have a list, which may contain foreign servers."""
-    how = draw(st.sampled_from(["", "", "", "", "", "unsettled", "unseen", "unseen", "strangers"]))
+    how = draw(st.sampled_from(["", "", "", "", "", "unsettled", "unlisted_types", "unlisted_types", "strangers"]))
     others = [what for what in kinds if what != "server"]
-    unseen = frozenset(others[draw(st.sampled_from([0, 0, 0, 1, 2])) % len(others) :] if how == "unseen" else ())
+    unlisted_types = frozenset(
+        others[draw(st.sampled_from([0, 0, 0, 1, 2])) % len(others) :] if how == "unlisted_types" else ()
+    )
     strangers = (
         [CloudResource(what, uuid(300), mark=mark(OTHER, SERVER_KEY)) for what in kinds] if how == "strangers" else []
     )
-    return ProjectView(tuple(t for t in [*things, *strangers] if t.what not in unseen), how != "unsettled", unseen)
+    return ProjectView(
+        tuple(t for t in [*things, *strangers] if t.type not in unlisted_types), how != "unsettled", unlisted_types
+    )
 
 
 def parsed(model: Any, raw: dict[str, Any]) -> tuple[Object, dict[str, Any]]:
@@ -160,7 +164,7 @@ def asked(draw: Any, seen: Any, things: list[CloudResource], kinds: tuple[str, .
     how = draw(st.sampled_from([*[""] * 15, "paused", "wrong", "trouble", "trouble"]))
     wrong = ("spec.image: is required",) if how == "wrong" else ()
     seen = replace(seen, paused=how == "paused", errors=wrong, now=1_750_000_000.0)
-    if not seen.asks:
+    if not seen.needs_cloud:
         return seen
     if how == "trouble":
         return with_error(replace(seen, cloud=draw(st.sampled_from([None, CLOUD]))), draw(TROUBLE))

@@ -67,7 +67,7 @@ def server(view: ProjectView, volumes: tuple[str, ...] = (), **spec: Any) -> Obs
     return Observed({**obj, "status": status}, 0.0, parsed, cloud=CLOUD, view=view)
 
 
-YOUNG = ProjectView((thing(SERVER_KEY, uuid(1), "ACTIVE"),), unseen=frozenset({"port", "trunk", "volume"}))
+YOUNG = ProjectView((thing(SERVER_KEY, uuid(1), "ACTIVE"),), unlisted_types=frozenset({"port", "trunk", "volume"}))
 
 
 def test_a_server_is_healthy_also_before_its_ports_were_observed() -> None:
@@ -78,7 +78,7 @@ def test_a_server_is_healthy_also_before_its_ports_were_observed() -> None:
 
 def test_no_state_of_a_server_is_reported_while_its_list_is_in_progress() -> None:
     """A start with hundreds of them takes a while, and must not write anything for healthy ones."""
-    plan = decide(server(ProjectView(unseen=frozenset({"server", "port", "trunk", "volume"}))))
+    plan = decide(server(ProjectView(unlisted_types=frozenset({"server", "port", "trunk", "volume"}))))
     assert plan == Plan(requeue=plan.requeue)
     assert plan.requeue
 

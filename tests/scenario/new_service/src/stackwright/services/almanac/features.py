@@ -16,7 +16,7 @@ from stackwright.services.mariadb.cleanup import Cleanup
 class AlmanacFeatures(Model):
     weeks: int = Field(52, ge=1, description="Weeks that it knows.")
     style: Literal["plain", "rich"] = Field("plain", description="How it shows them.")
-    backends: Unsupported = unsupported("Other calendars.")
+    backend: Unsupported = unsupported("Other calendars.")
 
 
 class AlmanacSettings(AlmanacFeatures, Settings):

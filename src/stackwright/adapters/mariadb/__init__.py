@@ -1,0 +1,1 @@
+"""The adapter for MariaDB: databases and accounts, and its limited connections."""
