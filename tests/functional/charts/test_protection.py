@@ -19,6 +19,7 @@ from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.crd import crd
 from stackwright.api.kinds import NAMESPACE
 from stackwright.api.meta import Kind
+from stackwright.api.support import UNUSED
 from stackwright.cloud.controlplane import OpenStackControlPlane
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.errors import Conflict, TerminalError, TransientError
@@ -155,12 +156,13 @@ async def test_a_control_plane_with_several_replicas_is_protected(
 
 
 def test_all_replicas_of_a_control_plane_count() -> None:
-    """The policy contains the path of each field `replicas` that may be more than one."""
+    """The policy contains the path of each field `replicas` that has an effect and may be more than one."""
     known = set(re.findall(r"spec\.([\w.]+)\.replicas", (CHART / "templates/protection.yaml").read_text()))
 
     def paths(schema: dict[str, Any], at: str = "") -> Iterator[str]:
         for name, child in (schema.get("properties") or {}).items():
-            if name == "replicas" and child.get("maximum") != 1 and child.get("enum") != [1]:
+            single = child.get("maximum") == 1 or child.get("enum") == [1]
+            if name == "replicas" and not single and not child.get("description", "").startswith(UNUSED):
                 yield at
             yield from paths(child, f"{at}.{name}".lstrip("."))
 
