@@ -97,14 +97,15 @@ def converge(seen: Observed, spec: OpenStackDeploymentSpec, entry: Entry = Entry
         services.append(_stage(each, current, changed=bool(needed)))
         alone = each.name == declared.name
         states[declared.service if alone else each.name] = _state(current)
-    actions += _surplus(seen, {each.key for each in every}, entry.gone)
+    wanted, stores = {each.key for each in every}, _stores(seen)
+    actions += _surplus(seen, wanted | stores.keys(), entry.gone)
     actions += entry.last
     # All releases wait for the images, so a failed pull explains the waits of all services.
     causes = [held] if held.reason in pulls.REASONS else []
     rest = [
         *copied,
         held,
-        *_kept(seen, {each.key for each in every}),
+        *_kept(stores, wanted),
         *([entry.paused] if entry.paused else []),
         *_unused(entry.given or spec),
     ]
@@ -186,23 +187,28 @@ def _state(current: Object | None) -> dict[str, str]:
 
 
 def _surplus(seen: Observed, wanted: set[tuple[str, str]], why: str) -> list[Action]:
-    """Service objects of this cloud that its spec no longer requests, and that have no data of another service."""
+    """The deletions of service objects of this cloud that its spec no longer requests."""
     mine = seen.obj["metadata"]["name"]
-    stores = {(Ceph.KIND.kind, each["spec"].get("instance")) for each in seen.clients}
     return [
         Delete(BY_KIND[kind].kind, key_of(found), why)
         for (kind, name), found in sorted(seen.services.items())
-        if (kind, name) not in wanted | stores and label(found, CLOUD) == mine and not is_deleting(found)
+        if (kind, name) not in wanted and label(found, CLOUD) == mine and not is_deleting(found)
     ]
 
 
-def _kept(seen: Observed, wanted: set[tuple[str, str]]) -> list[Condition]:
+def _stores(seen: Observed) -> dict[tuple[str, str], list[str]]:
+    """Each Ceph with data of services → its clients. It is not deleted before them."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for each in seen.clients:
+        key = (Ceph.KIND.kind, str(each["spec"].get("instance")))
+        if key in seen.services:
+            found.setdefault(key, []).append("/".join(key_of(each)))
+    return found
+
+
+def _kept(stores: dict[tuple[str, str], list[str]], wanted: set[tuple[str, str]]) -> list[Condition]:
     """Waits for the services whose data are in a Ceph that the spec no longer requests."""
-    clients = [
-        "/".join(key_of(each))
-        for each in seen.clients
-        if (key := (Ceph.KIND.kind, each["spec"].get("instance"))) not in wanted and key in seen.services
-    ]
+    clients = [name for key, names in stores.items() if key not in wanted for name in names]
     text = f"Ceph is no longer requested, but kept until its clients are removed: {', '.join(clients)}"
     return [waiting("Removal", text, "InUse")] if clients else []
 
