@@ -43,10 +43,8 @@ def pair(full_cloud: FullCloud, vms: Vms) -> Iterator[tuple[Vm, Vm]]:
 @pytest.fixture(scope="module")
 def heat_cloud(full_cloud: FullCloud) -> Iterator[FullCloud]:
     """The same cloud with Heat."""
-    made = FullCloud(full_cloud.said, STACKS)
-    made.change()
-    yield made
-    full_cloud.change()
+    with full_cloud.changed_to(STACKS) as made:
+        yield made
 
 
 # ---- storage

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,6 +45,14 @@ class FullCloud(Cloud):
     def change(self, **spec: Any) -> None:
         """Change the cloud to its example with these changes; without changes, to the example."""
         self.ask("--wait", "--timeout", "600", **spec)
+
+    @contextmanager
+    def changed_to(self, example: str) -> Iterator[FullCloud]:
+        """The same cloud from another example; afterwards it is changed back."""
+        made = FullCloud(self.said, example)
+        made.change()
+        yield made
+        self.change()
 
     def ask(self, *options: str, **spec: Any) -> None:
         """Apply the change without waiting for the result."""

@@ -61,10 +61,8 @@ class Secrets:
 
 @pytest.fixture(scope="module")
 def barbican_cloud(storage_cloud: FullCloud) -> Iterator[FullCloud]:
-    made = FullCloud(storage_cloud.said, EXAMPLE)
-    made.change()
-    yield made
-    storage_cloud.change()
+    with storage_cloud.changed_to(EXAMPLE) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
