@@ -141,7 +141,7 @@ spec:
 {{/*
 lib.network_policy (root, workload): the connections that a component's pods accept (network.policies.<component>) and open
 (network.egress.<component>), rules in Kubernetes' form. A component without an entry in policies accepts all connections, one
-with an empty list none; one without an entry in egress opens all connections.
+with an empty list none; likewise in egress.
 */}}
 {{- define "lib.network_policy" -}}
 {{- $root := index . 0 -}}
@@ -156,13 +156,13 @@ spec:
   podSelector:
     matchLabels:
       {{- include "lib.selector" (list $root $w.component) | nindent 6 }}
-  {{- $egress := get (dig "egress" dict ($root.Values.network | default dict)) $w.component }}
-  policyTypes: [Ingress{{ if $egress }}, Egress{{ end }}]
+  {{- $egress := dig "egress" dict ($root.Values.network | default dict) }}
+  policyTypes: [Ingress{{ if hasKey $egress $w.component }}, Egress{{ end }}]
   ingress:
     {{- toYaml (get $policies $w.component) | nindent 4 }}
-  {{- with $egress }}
+  {{- if hasKey $egress $w.component }}
   egress:
-    {{- toYaml . | nindent 4 }}
+    {{- toYaml (get $egress $w.component) | nindent 4 }}
   {{- end }}
 {{- end }}
 {{- end }}

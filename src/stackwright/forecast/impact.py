@@ -135,6 +135,8 @@ def _backends(before: Object, after: Object) -> Iterator[str]:
     name = f"{declared.kind.kind} {'/'.join(key_of(before))}"
     if declared.driver and (was := declared.driver(old)) != (will := declared.driver(new)):
         yield f"back end {was} of {name}, replaced by {will}: running servers lose access to its data"
+    if (place := declared.outside(old)) and place != declared.outside(new):
+        yield f"access to the data of {name} in {place}"
     if declared.backends:  # a back end with data is removed only if the spec permits it
         used = (before.get("status") or {}).get("backends") or declared.backends(old)
         gone = {*used, *declared.backends(old)} & set((after.get("spec") or {}).get("orphan") or ())

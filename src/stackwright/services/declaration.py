@@ -227,6 +227,8 @@ class Service:
     conf_files: Mapping[str, str] = field(default_factory=dict)  # chart → conf.<file> that may use Secrets
     # Settings → options of such a file of the first chart whose values users have in Secrets.
     sensitive: Callable[[Any], Sections] = lambda settings: {}
+    # Settings → further (Secret, key) of users, which its pods mount.
+    mounted: Callable[[Any], tuple[tuple[str, str], ...]] = lambda settings: ()
     # Names of the services that it requires with these settings; the cloud adds them.
     requires: Callable[[Any], tuple[str, ...]] | None = None
     # Conditions from its pods' reports about their nodes; they do not affect Ready.
@@ -245,6 +247,8 @@ class Service:
     lost_with_object: str = ""  # what users lose when its object is deleted, beside its data; {} is the object
     # The back end of a service with a single one; another back end does not have the data that users' servers use.
     driver: Callable[[Any], str] | None = None
+    # The place of users' data outside the cloud, without secrets; empty if there is none.
+    outside: Callable[[Any], str] = lambda settings: ""
     # ConfigMap with facts from other controllers, such as URLs, and a text about missing facts; empty without facts.
     facts: str = ""
     missing_facts: Callable[[Context], str] = lambda context: ""

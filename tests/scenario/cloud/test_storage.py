@@ -179,6 +179,17 @@ async def test_a_ceph_with_data_of_a_service_is_removed_after_the_service_has_le
     assert world.ready(), world.condition()
 
 
+async def test_a_ceph_that_is_not_of_the_cloud_does_not_hold_it():
+    """A user's own Ceph object, with a client of the user."""
+    world = await ready_world()
+    world.cluster.put(Ceph.KIND, {"metadata": {"namespace": NAMESPACE, "name": "own"}, "spec": {}})
+    client = {"instance": "own", "client": "mine", "secretName": "mine", "pools": [{"name": "volumes", "role": "volumes"}]}
+    world.cluster.put(CephClient.KIND, {"metadata": {"namespace": NAMESPACE, "name": "mine"}, "spec": client})
+    await world.run(120)
+    assert find(world.osdpl, "Removal") is None
+    assert world.ready(), world.condition()
+
+
 async def test_a_store_is_removed_with_its_images_if_the_cloud_permits_it():
     world = await ready_world(features=IN_FILES)
     world.contents.things = {"images": ["guest"]}

@@ -144,7 +144,7 @@ class KeystoneEndpoints(CamelModel):
 class KeystoneTrustee(CamelModel):
     domain: DomainName = Field(description="Domain to create; it stays, with its users, when this object is deleted.")
     username: ServiceUser = Field(
-        description="User to create in this domain, with the role admin there and the password of the service user."
+        description="User to create in this domain, with the role admin there and a password of its own."
     )
 
 

@@ -197,11 +197,11 @@ def _surplus(seen: Observed, wanted: set[tuple[str, str]], why: str) -> list[Act
 
 
 def _stores(seen: Observed) -> dict[tuple[str, str], list[str]]:
-    """Each Ceph with data of services → its clients. It is not deleted before them."""
-    found: dict[tuple[str, str], list[str]] = {}
+    """Each Ceph of this cloud with data of services → its clients. It is not deleted before them."""
+    mine, found = seen.obj["metadata"]["name"], dict[tuple[str, str], list[str]]()
     for each in seen.clients:
         key = (Ceph.KIND.kind, str(each["spec"].get("instance")))
-        if key in seen.services:
+        if label(seen.services.get(key), CLOUD) == mine:
             found.setdefault(key, []).append("/".join(key_of(each)))
     return found
 

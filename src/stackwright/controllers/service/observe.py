@@ -91,6 +91,7 @@ async def observe(declared: Service, settings: Settings, reader: Reader, key: Ke
         names |= {certificate.name} | ({name for name, _ in certificate.source.values()} or {CLOUD_AUTHORITY})
     for chart, sections in sensitive.items():
         names |= {secret_name(chart)} | {name for options in sections.values() for name, _ in options.values()}
+    names |= {name for name, _ in declared.mounted(parsed)}
     contracts = {}
     for resource in CONTRACT_KINDS:
         for found in await reader.list(resource.KIND, key[0], {OWNER: owner_label(obj)}):
