@@ -3,10 +3,11 @@
 `cluster` behaves like the Kubernetes API as far as controllers can observe: server-side apply with real managedFields
 (`shape`, `ownership`, `apply`), defaults and validation of our CRDs, generations, finalizers and garbage collection.
 Functional tests run the same operations against a real API server and compare. `foreign` contains Helm, SQL, RabbitMQ,
-clock and entropy, `identity` Keystone.
+clock and entropy, `accounts` Keystone.
 """
 
 from stackwright.runtime.memory import ceph
+from stackwright.runtime.memory.accounts import MemoryIdentity
 from stackwright.runtime.memory.cluster import MemoryCluster, Write
 from stackwright.runtime.memory.foreign import (
     FrozenClock,
@@ -17,7 +18,6 @@ from stackwright.runtime.memory.foreign import (
     MemorySql,
     SeededEntropy,
 )
-from stackwright.runtime.memory.identity import MemoryIdentity
 
 __all__ = [
     "FrozenClock",
