@@ -1,12 +1,66 @@
-"""Keystone in memory: its users, domains, roles and catalog, as services request them."""
+"""The providers of accounts in memory: what a MariaDB, a RabbitMQ and a Keystone store for the services.
+
+`fail` maps a target (a host, a service) to the exception to raise, until the entry is removed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from stackwright.core.plan import TRUSTEE_PASSWORD, CatalogEntry
+from stackwright.core.errors import TerminalError
+from stackwright.core.plan import TRUSTEE_PASSWORD, BrokerAccount, CatalogEntry, SqlAccount
 from stackwright.runtime.memory.foreign import maybe_fail
+
+
+class MemorySql:
+    def __init__(self, fail: dict[str, Exception] | None = None) -> None:
+        self.calls: list[SqlAccount] = []
+        self.users: dict[tuple[str, str], str] = {}
+        self.databases: set[tuple[str, str]] = set()
+        self.fail = fail if fail is not None else {}
+
+    async def account(self, action: SqlAccount, admin: Mapping[str, str], own: Mapping[str, str]) -> None:
+        self.calls.append(action)
+        maybe_fail(self.fail, action.host)
+        if not admin.get("password"):
+            raise TerminalError(f"Secret {'/'.join(action.admin_secret)} has no key password")
+        databases = {(action.host, name) for name in (action.database, *action.additional)}
+        if action.absent:
+            self.users.pop((action.host, action.username), None)
+            self.databases -= {(action.host, name) for name in action.dropped}
+            return
+        self.users[action.host, action.username] = own["password"]
+        self.databases |= databases
+
+    async def missing(self, action: SqlAccount, admin: Mapping[str, str], own: Mapping[str, str] | None) -> str:
+        maybe_fail(self.fail, action.host)
+        found = self.users.get((action.host, action.username))
+        return "" if found and (own is None or own["password"] == found) else f"user {action.username}"
+
+
+class MemoryBroker:
+    def __init__(self, fail: dict[str, Exception] | None = None) -> None:
+        self.calls: list[BrokerAccount] = []
+        self.users: dict[tuple[str, str], str] = {}
+        self.vhosts: set[tuple[str, str]] = set()
+        self.fail = fail if fail is not None else {}
+
+    async def account(self, action: BrokerAccount, admin: Mapping[str, str], own: Mapping[str, str]) -> None:
+        self.calls.append(action)
+        maybe_fail(self.fail, action.host)
+        if action.absent:
+            self.users.pop((action.host, action.username), None)
+            if not action.keep_vhost:
+                self.vhosts.discard((action.host, action.vhost))
+            return
+        self.users[action.host, action.username] = own["password"]
+        self.vhosts.add((action.host, action.vhost))
+
+    async def missing(self, action: BrokerAccount, admin: Mapping[str, str], own: Mapping[str, str] | None) -> str:
+        maybe_fail(self.fail, action.host)
+        found = self.users.get((action.host, action.username))
+        return "" if found and (own is None or own["password"] == found) else f"user {action.username}"
 
 
 class MemoryIdentity:
