@@ -15,7 +15,7 @@ import aiohttp
 from yarl import URL
 
 from stackwright.core.errors import TerminalError, TransientError
-from stackwright.core.plan import BrokerAccount
+from stackwright.core.plan.accounts import BrokerAccount
 
 PORT = 15672
 MOST = 256 << 10  # bytes of one response

@@ -8,22 +8,13 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from stackwright.api.meta import Kind
 from stackwright.core.errors import TerminalError
-from stackwright.core.plan import (
-    Account,
-    BrokerAccount,
-    CatalogEntry,
-    DeleteAgents,
-    HelmUpgrade,
-    Inventory,
-    Key,
-    Object,
-    SqlAccount,
-)
+from stackwright.core.plan import DeleteAgents, EnsureAccount, HelmUpgrade, Inventory, Key, Object
+from stackwright.core.plan.accounts import BrokerAccount, CatalogEntry, SqlAccount
 
 if TYPE_CHECKING:
     from stackwright.core.openstack.clouds import Clouds
 
-A = TypeVar("A", bound=Account, contravariant=True)
+A = TypeVar("A", bound=EnsureAccount, contravariant=True)
 Patch = Object | list[Object]  # a JSON merge patch, or the operations of a JSON patch
 CHECK_SECONDS = 10  # for the check of one account, whose thread ends with it
 HELM_SECONDS = 300.0  # for one call of Helm, and as many for its turn to come
@@ -122,7 +113,9 @@ class Provider(Protocol[A]):
 
 
 class Accounts(Protocol):
-    async def missing(self, action: Account, provider: str, changed: bool = False, before: bool = False) -> str | None:
+    async def missing(
+        self, action: EnsureAccount, provider: str, changed: bool = False, before: bool = False
+    ) -> str | None:
         """Text that names the parts of an account its provider no longer has; empty if complete.
 
         Returns None if the account cannot be checked; the action that creates it reports the cause. Raises
@@ -137,7 +130,9 @@ class Accounts(Protocol):
 class Unchecked:
     """core.ports.Accounts for plans and tests: it reports every account as complete."""
 
-    async def missing(self, action: Account, provider: str, changed: bool = False, before: bool = False) -> str | None:
+    async def missing(
+        self, action: EnsureAccount, provider: str, changed: bool = False, before: bool = False
+    ) -> str | None:
         return ""
 
 
@@ -232,7 +227,7 @@ class Ports:
     clouds: Clouds = NO_CLOUDS
     fence: Fence = unfenced
 
-    def provider(self, action: Account) -> Provider[Any]:
+    def provider(self, action: EnsureAccount) -> Provider[Any]:
         match action:
             case SqlAccount():
                 return self.sql
@@ -240,3 +235,5 @@ class Ports:
                 return self.broker
             case CatalogEntry():
                 return self.identity
+            case _:
+                raise TypeError(f"no provider for {action}")

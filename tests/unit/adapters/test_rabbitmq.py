@@ -15,7 +15,7 @@ from aiohttp import web
 
 from stackwright.adapters.rabbitmq import RabbitBroker
 from stackwright.core.errors import TerminalError, TransientError
-from stackwright.core.plan import BrokerAccount
+from stackwright.core.plan.accounts import BrokerAccount
 
 ADMIN = {"username": "admin", "password": "root-pw"}
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from stackwright.api.kinds import CONFIGMAP
-from stackwright.core.plan import Apply, HelmUninstall, HelmUpgrade, SqlAccount
+from stackwright.core.plan import Apply, HelmUninstall, HelmUpgrade
+from stackwright.core.plan.accounts import SqlAccount
 from stackwright.forecast.costs import objects
 from stackwright.forecast.impact import Facts, Restart, claimed, lost, restarts
 from stackwright.forecast.simulate import Step

@@ -11,7 +11,7 @@ import pytest
 
 from stackwright.api.kinds import SECRET
 from stackwright.core.errors import TerminalError, TransientError
-from stackwright.core.plan import BrokerAccount, CatalogEntry, SqlAccount
+from stackwright.core.plan.accounts import BrokerAccount, CatalogEntry, SqlAccount
 from stackwright.core.ports import CHECK_SECONDS
 from stackwright.runtime import accounts
 from stackwright.runtime.accounts import CONFIRM, FEW, KEPT, QUIET, SHARES, AccountChecks
@@ -50,7 +50,13 @@ def b64(text: bytes) -> str:
 
 
 def account(name: str) -> SqlAccount:
-    return SqlAccount("db.n.svc", ADMIN, name, name, ("ALL PRIVILEGES",), ("n", name))
+    return database("db.n.svc", name)
+
+
+def database(host: str, name: str, admin: tuple[str, str] = ADMIN) -> SqlAccount:
+    return SqlAccount(
+        host=host, admin_secret=admin, database=name, username=name, grants=("ALL PRIVILEGES",), secret=("n", name)
+    )
 
 
 def checks(sql: Sql, now: float = 1000.0, names: Iterable[str] = "abcdefgh") -> AccountChecks:
@@ -242,8 +248,9 @@ async def test_a_check_uses_the_password_of_the_account_unless_it_changes(
     sql.users["host", "a"] = identity.users["a"] = "old"
     made = AccountChecks(memory_ports(cluster, clock, sql=sql, broker=broker, identity=identity))
     spec = {"serviceName": "s", "serviceType": "t", "username": "a", "endpoints": {}}
-    sql_account = SqlAccount("host", ADMIN, "a", "a", ("ALL PRIVILEGES",), ("n", "a"))
-    entry, at_broker = CatalogEntry(ADMIN, spec, ("n", "a")), BrokerAccount("host", ADMIN, "v", "a", ("n", "a"))
+    secrets: dict[str, Any] = {"admin_secret": ADMIN, "secret": ("n", "a")}
+    sql_account, entry = database("host", "a"), CatalogEntry(spec=spec, **secrets)
+    at_broker = BrokerAccount(host="host", vhost="v", username="a", **secrets)
     old = "" if changed else "user a"
     assert [await made.missing(each, "p", changed) for each in (sql_account, entry)] == [old, old]
     assert await made.missing(at_broker, "p", changed) == "user a"
@@ -255,7 +262,7 @@ async def test_without_the_administrators_password_no_check_runs() -> None:
     sql = Sql()
     sql.hangs = False
     made = checks(sql)
-    nobody = SqlAccount("db.n.svc", ("n", "gone"), "a", "a", ("ALL PRIVILEGES",), ("n", "a"))
+    nobody = database("db.n.svc", "a", admin=("n", "gone"))
     assert await made.missing(nobody, "p") is None
     assert sql.asked == []
 

@@ -17,7 +17,7 @@ from stackwright.adapters.mariadb.connection import connect, where
 from stackwright.adapters.threads import Workers
 from stackwright.api.services.contracts import PRIVILEGE, PRIVILEGES
 from stackwright.core.errors import TerminalError, TransientError
-from stackwright.core.plan import SqlAccount
+from stackwright.core.plan.accounts import SqlAccount
 from stackwright.core.ports import CHECK_SECONDS
 
 PORT = 3306

@@ -23,7 +23,7 @@ from stackwright.adapters.threads import LibraryFailed, Workers
 from stackwright.core.digest import digest
 from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.openstack.clouds import CALL_SECONDS
-from stackwright.core.plan import TRUSTEE_PASSWORD, CatalogEntry
+from stackwright.core.plan.accounts import TRUSTEE_PASSWORD, CatalogEntry
 
 if TYPE_CHECKING:
     from openstack.connection import Connection

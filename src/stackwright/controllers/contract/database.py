@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from stackwright.api.services.contracts import DatabaseAccount, DatabaseAccountSpec
 from stackwright.controllers.contract.objects import Contract, Raw
-from stackwright.core.plan import SqlAccount
+from stackwright.core.plan.accounts import SqlAccount
 from stackwright.services.mariadb.kind import MariaDB
 from stackwright.services.mariadb.values import PORT, ROOT_SECRET
 

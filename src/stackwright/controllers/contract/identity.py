@@ -6,7 +6,7 @@ from stackwright.api.services.contracts import KeystoneService, KeystoneServiceS
 from stackwright.controllers.contract.database import host
 from stackwright.controllers.contract.objects import Contract, Raw
 from stackwright.core.objects import mapping
-from stackwright.core.plan import TRUSTEE_PASSWORD, CatalogEntry
+from stackwright.core.plan.accounts import TRUSTEE_PASSWORD, CatalogEntry
 from stackwright.core.secrets.filling import literal
 from stackwright.services.keystone.kind import Keystone
 from stackwright.services.keystone.values import ADMIN_SECRET, PORT

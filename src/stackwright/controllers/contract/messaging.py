@@ -8,7 +8,7 @@ from dataclasses import replace
 from stackwright.api.services.contracts import MessagingAccount, MessagingAccountSpec
 from stackwright.controllers.contract.database import host
 from stackwright.controllers.contract.objects import Contract, Raw
-from stackwright.core.plan import BrokerAccount
+from stackwright.core.plan.accounts import BrokerAccount
 from stackwright.services.rabbitmq.kind import RabbitMQ
 from stackwright.services.rabbitmq.values import PORT, admin_secret
 

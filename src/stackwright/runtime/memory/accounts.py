@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from stackwright.core.errors import TerminalError
-from stackwright.core.plan import TRUSTEE_PASSWORD, BrokerAccount, CatalogEntry, SqlAccount
+from stackwright.core.plan.accounts import TRUSTEE_PASSWORD, BrokerAccount, CatalogEntry, SqlAccount
 from stackwright.runtime.memory.foreign import maybe_fail
 
 

@@ -4,13 +4,15 @@ The same of its calls to OpenStacks: `test_who_cannot_read_the_credentials_chang
 adapters/openstack/tenant/test_clouds.py.
 """
 
+from dataclasses import replace
 from unittest.mock import AsyncMock
 
 import pytest
 
 from stackwright.adapters.helm.command import HelmCli
 from stackwright.core.errors import Unreachable
-from stackwright.core.plan import BrokerAccount, CatalogEntry, DeleteAgents, Inventory, Publish, SqlAccount
+from stackwright.core.plan import DeleteAgents, Inventory, Publish
+from stackwright.core.plan.accounts import BrokerAccount, CatalogEntry, SqlAccount
 from stackwright.core.ports import Ports
 from stackwright.runtime.cycle.execute import execute
 from stackwright.runtime.memory import FrozenClock, SeededEntropy
@@ -19,13 +21,14 @@ from tests.unit.adapters.helm.test_helm import chart, program, upgrade
 ADMIN, SECRET = ("n", "admin"), ("n", "x")
 OWNER = {"metadata": {"namespace": "n", "name": "owner", "uid": "u"}}
 SPEC = {"serviceName": "nova", "username": "nova"}
+SECRETS = {"admin_secret": ADMIN, "secret": SECRET}
+ACCOUNTS = (
+    SqlAccount(host="db", database="nova", username="nova", grants=("ALL",), **SECRETS),
+    BrokerAccount(host="mq", vhost="nova", username="nova", **SECRETS),
+    CatalogEntry(spec=SPEC, **SECRETS),
+)
 ACTIONS = [
-    SqlAccount("db", ADMIN, "nova", "nova", ("ALL",), SECRET),
-    SqlAccount("db", ADMIN, "nova", "nova", ("ALL",), SECRET, absent=True),
-    BrokerAccount("mq", ADMIN, "nova", "nova", SECRET),
-    BrokerAccount("mq", ADMIN, "nova", "nova", SECRET, absent=True),
-    CatalogEntry(ADMIN, SPEC, SECRET),
-    CatalogEntry(ADMIN, SPEC, SECRET, absent=True),
+    *(replace(each, absent=absent) for each in ACCOUNTS for absent in (False, True)),
     LOOK := Inventory(("n", "held"), OWNER, "image", ("file",), ADMIN),
     DeleteAgents(LOOK, ("nova-compute@node1",)),
     Publish(("n", "urls"), OWNER, ADMIN, ("url",), "d"),

@@ -11,7 +11,7 @@ import pytest
 from stackwright.adapters.mariadb import accounts
 from stackwright.adapters.mariadb.accounts import MariaDbSql, error_of, statements
 from stackwright.core.errors import TerminalError, TransientError
-from stackwright.core.plan import SqlAccount
+from stackwright.core.plan.accounts import SqlAccount
 
 
 def account(**changes: Any) -> SqlAccount:

@@ -18,14 +18,15 @@ from stackwright.adapters.openstack.inventory import CloudContents, gathered
 from stackwright.adapters.openstack.keystone import KeystoneIdentity
 from stackwright.core.errors import TransientError
 from stackwright.core.openstack.clouds import CALL_SECONDS
-from stackwright.core.plan import CatalogEntry, DeleteAgents, Inventory
+from stackwright.core.plan import DeleteAgents, Inventory
+from stackwright.core.plan.accounts import CatalogEntry
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the SDK, about itself
 SPEC: dict[str, Any] = {
     "serviceName": "glance", "serviceType": "image", "description": "Images", "region": "RegionOne",
     "endpoints": {"internal": "http://i"}, "username": "glance", "roles": ["admin"],
 }  # fmt: skip
-ENTRY = CatalogEntry(("openstack", "keystone-admin"), SPEC, ("openstack", "glance-ks"))
+ENTRY = CatalogEntry(admin_secret=("openstack", "keystone-admin"), spec=SPEC, secret=("openstack", "glance-ks"))
 Answer = Callable[[str], Any]
 
 
