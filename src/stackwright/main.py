@@ -119,18 +119,18 @@ def ports(
     cluster: Cluster, kubeconfig: str | None, clouds: Clouds, unrestricted: bool = False, fence: Fence = unfenced
 ) -> Ports:
     from stackwright.adapters.helm.command import HelmCli
-    from stackwright.adapters.mariadb.accounts import MariaDbSql
+    from stackwright.adapters.mariadb.accounts import MariaDbDatabase
     from stackwright.adapters.openstack.agents import CloudAgents
     from stackwright.adapters.openstack.inventory import CloudContents
     from stackwright.adapters.openstack.keystone import KeystoneIdentity
-    from stackwright.adapters.rabbitmq import RabbitBroker
+    from stackwright.adapters.rabbitmq import RabbitMqMessaging
 
     return Ports(
         cluster=cluster,
         # One of four stays free for other namespaces: a call may take minutes, and its slot cannot be revoked.
         helm=HelmCli(kubeconfig=kubeconfig, share=3, records=None if unrestricted else cluster, fence=fence),
-        sql=MariaDbSql(),
-        broker=RabbitBroker(),
+        sql=MariaDbDatabase(),
+        broker=RabbitMqMessaging(),
         identity=KeystoneIdentity(),
         clock=SystemClock(),
         entropy=SystemEntropy(),

@@ -37,12 +37,12 @@ from stackwright.runtime.cluster.cache import PARTIAL, CachedReader, Store, Writ
 from stackwright.runtime.events import Item
 from stackwright.runtime.memory import (
     MemoryAgents,
-    MemoryBroker,
     MemoryCluster,
     MemoryContents,
+    MemoryDatabase,
     MemoryHelm,
     MemoryIdentity,
-    MemorySql,
+    MemoryMessaging,
     SeededEntropy,
     ceph,
 )
@@ -322,7 +322,7 @@ class World:
         self.clock = LoopClock(now)
         self.cluster = MemoryCluster(clock=self.clock)
         self.helm = MemoryHelm(self.cluster, self.clock, workloads)
-        self.sql, self.broker, self.identity = MemorySql(), MemoryBroker(), MemoryIdentity()
+        self.sql, self.broker, self.identity = MemoryDatabase(), MemoryMessaging(), MemoryIdentity()
         self.kubelet = Kubelet(self.cluster)
         self.entropy = SeededEntropy()
         self.reconciles: list[Item] = []

@@ -7,11 +7,11 @@ from typing import Any
 
 from stackwright.core.ports import Clock, Ports
 from stackwright.runtime.memory import (
-    MemoryBroker,
     MemoryCluster,
+    MemoryDatabase,
     MemoryHelm,
     MemoryIdentity,
-    MemorySql,
+    MemoryMessaging,
     SeededEntropy,
 )
 
@@ -19,5 +19,5 @@ from stackwright.runtime.memory import (
 def memory_ports(memory: MemoryCluster, clock: Clock, **given: Any) -> Ports:
     """Ports to the cluster and to new systems around it; `given` replaces some of them."""
     helm = MemoryHelm(memory, clock)
-    ports = Ports(memory, helm, MemorySql(), MemoryBroker(), MemoryIdentity(), clock, SeededEntropy())
+    ports = Ports(memory, helm, MemoryDatabase(), MemoryMessaging(), MemoryIdentity(), clock, SeededEntropy())
     return replace(ports, **given)

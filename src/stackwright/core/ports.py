@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from stackwright.api.meta import Kind
 from stackwright.core.errors import TerminalError
 from stackwright.core.plan import DeleteAgents, EnsureAccount, HelmUpgrade, Inventory, Key, Object
-from stackwright.core.plan.accounts import BrokerAccount, CatalogEntry, SqlAccount
+from stackwright.core.plan.accounts import EnsureDatabaseAccount, EnsureIdentityAccount, EnsureMessagingAccount
 
 if TYPE_CHECKING:
     from stackwright.core.openstack.clouds import Clouds
@@ -216,9 +216,9 @@ class Ports:
 
     cluster: Cluster
     helm: Helm
-    sql: Provider[SqlAccount]
-    broker: Provider[BrokerAccount]
-    identity: Provider[CatalogEntry]
+    sql: Provider[EnsureDatabaseAccount]
+    broker: Provider[EnsureMessagingAccount]
+    identity: Provider[EnsureIdentityAccount]
     clock: Clock
     entropy: Entropy
     directories: Directories = NO_DIRECTORIES
@@ -229,11 +229,11 @@ class Ports:
 
     def provider(self, action: EnsureAccount) -> Provider[Any]:
         match action:
-            case SqlAccount():
+            case EnsureDatabaseAccount():
                 return self.sql
-            case BrokerAccount():
+            case EnsureMessagingAccount():
                 return self.broker
-            case CatalogEntry():
+            case EnsureIdentityAccount():
                 return self.identity
             case _:
                 raise TypeError(f"no provider for {action}")

@@ -37,12 +37,12 @@ from stackwright.runtime.cycle.report import report
 from stackwright.runtime.memory import (
     FrozenClock,
     MemoryAgents,
-    MemoryBroker,
     MemoryCluster,
     MemoryContents,
+    MemoryDatabase,
     MemoryHelm,
     MemoryIdentity,
-    MemorySql,
+    MemoryMessaging,
     SeededEntropy,
     ceph,
 )
@@ -152,8 +152,8 @@ class _Simulation:
         self.ports = Ports(
             cluster=self.world,
             helm=MemoryHelm(self.world, self.clock),
-            sql=MemorySql(),
-            broker=MemoryBroker(),
+            sql=MemoryDatabase(),
+            broker=MemoryMessaging(),
             identity=MemoryIdentity(),
             clock=self.clock,
             entropy=SeededEntropy(),

@@ -8,7 +8,7 @@ import pytest
 
 from stackwright.api.kinds import CONFIGMAP
 from stackwright.core.plan import Apply, HelmUninstall, HelmUpgrade
-from stackwright.core.plan.accounts import SqlAccount
+from stackwright.core.plan.accounts import EnsureDatabaseAccount
 from stackwright.forecast.costs import objects
 from stackwright.forecast.impact import Facts, Restart, claimed, lost, restarts
 from stackwright.forecast.simulate import Step
@@ -161,7 +161,7 @@ def test_a_database_that_is_dropped_is_lost_and_an_account_is_not() -> None:
             "username": "u",
             "secret": ("n", "u"),
         }
-        return Step(1, "x", SqlAccount(**names, grants=(), **more))
+        return Step(1, "x", EnsureDatabaseAccount(**names, grants=(), **more))
 
     both = step(absent=True, dropped=("nova", "nova_api"), additional=("nova_api", "shared"))
     assert lost([both, both], Facts()) == ("database nova at db", "database nova_api at db")

@@ -36,7 +36,7 @@ class EnsureAccount(Action):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SqlAccount(EnsureAccount):
+class EnsureDatabaseAccount(EnsureAccount):
     """Database and user in a MariaDB."""
 
     verb = "sql"
@@ -59,7 +59,7 @@ class SqlAccount(EnsureAccount):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BrokerAccount(EnsureAccount):
+class EnsureMessagingAccount(EnsureAccount):
     """Virtual host and user in a RabbitMQ."""
 
     verb = "amqp"
@@ -75,7 +75,7 @@ class BrokerAccount(EnsureAccount):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CatalogEntry(EnsureAccount):
+class EnsureIdentityAccount(EnsureAccount):
     """Service, endpoints and service user in Keystone, and the administrator of its domain.
 
     spec  a KeystoneServiceSpec as a dict

@@ -7,7 +7,7 @@ RabbitMQ and Keystone, `foreign` Helm, clock and entropy.
 """
 
 from stackwright.runtime.memory import ceph
-from stackwright.runtime.memory.accounts import MemoryBroker, MemoryIdentity, MemorySql
+from stackwright.runtime.memory.accounts import MemoryDatabase, MemoryIdentity, MemoryMessaging
 from stackwright.runtime.memory.cluster import MemoryCluster, Write
 from stackwright.runtime.memory.foreign import (
     FrozenClock,
@@ -20,12 +20,12 @@ from stackwright.runtime.memory.foreign import (
 __all__ = [
     "FrozenClock",
     "MemoryAgents",
-    "MemoryBroker",
     "MemoryCluster",
     "MemoryContents",
+    "MemoryDatabase",
     "MemoryHelm",
     "MemoryIdentity",
-    "MemorySql",
+    "MemoryMessaging",
     "SeededEntropy",
     "Write",
     "ceph",

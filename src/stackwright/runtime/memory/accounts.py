@@ -9,18 +9,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from stackwright.core.errors import TerminalError
-from stackwright.core.plan.accounts import TRUSTEE_PASSWORD, BrokerAccount, CatalogEntry, SqlAccount
+from stackwright.core.plan.accounts import (
+    TRUSTEE_PASSWORD,
+    EnsureDatabaseAccount,
+    EnsureIdentityAccount,
+    EnsureMessagingAccount,
+)
 from stackwright.runtime.memory.foreign import maybe_fail
 
 
-class MemorySql:
+class MemoryDatabase:
     def __init__(self, fail: dict[str, Exception] | None = None) -> None:
-        self.calls: list[SqlAccount] = []
+        self.calls: list[EnsureDatabaseAccount] = []
         self.users: dict[tuple[str, str], str] = {}
         self.databases: set[tuple[str, str]] = set()
         self.fail = fail if fail is not None else {}
 
-    async def account(self, action: SqlAccount, admin: Mapping[str, str], own: Mapping[str, str]) -> None:
+    async def account(self, action: EnsureDatabaseAccount, admin: Mapping[str, str], own: Mapping[str, str]) -> None:
         self.calls.append(action)
         maybe_fail(self.fail, action.host)
         if not admin.get("password"):
@@ -33,20 +38,22 @@ class MemorySql:
         self.users[action.host, action.username] = own["password"]
         self.databases |= databases
 
-    async def missing(self, action: SqlAccount, admin: Mapping[str, str], own: Mapping[str, str] | None) -> str:
+    async def missing(
+        self, action: EnsureDatabaseAccount, admin: Mapping[str, str], own: Mapping[str, str] | None
+    ) -> str:
         maybe_fail(self.fail, action.host)
         found = self.users.get((action.host, action.username))
         return "" if found and (own is None or own["password"] == found) else f"user {action.username}"
 
 
-class MemoryBroker:
+class MemoryMessaging:
     def __init__(self, fail: dict[str, Exception] | None = None) -> None:
-        self.calls: list[BrokerAccount] = []
+        self.calls: list[EnsureMessagingAccount] = []
         self.users: dict[tuple[str, str], str] = {}
         self.vhosts: set[tuple[str, str]] = set()
         self.fail = fail if fail is not None else {}
 
-    async def account(self, action: BrokerAccount, admin: Mapping[str, str], own: Mapping[str, str]) -> None:
+    async def account(self, action: EnsureMessagingAccount, admin: Mapping[str, str], own: Mapping[str, str]) -> None:
         self.calls.append(action)
         maybe_fail(self.fail, action.host)
         if action.absent:
@@ -57,7 +64,9 @@ class MemoryBroker:
         self.users[action.host, action.username] = own["password"]
         self.vhosts.add((action.host, action.vhost))
 
-    async def missing(self, action: BrokerAccount, admin: Mapping[str, str], own: Mapping[str, str] | None) -> str:
+    async def missing(
+        self, action: EnsureMessagingAccount, admin: Mapping[str, str], own: Mapping[str, str] | None
+    ) -> str:
         maybe_fail(self.fail, action.host)
         found = self.users.get((action.host, action.username))
         return "" if found and (own is None or own["password"] == found) else f"user {action.username}"
@@ -65,7 +74,7 @@ class MemoryBroker:
 
 class MemoryIdentity:
     def __init__(self, fail: dict[str, Exception] | None = None) -> None:
-        self.calls: list[CatalogEntry] = []
+        self.calls: list[EnsureIdentityAccount] = []
         self.users: dict[str, str] = {}
         self.trustees: dict[tuple[str, str], str] = {}  # (domain, name) → password
         self.domains: set[str] = set()
@@ -73,7 +82,7 @@ class MemoryIdentity:
         self.catalog: dict[str, Mapping[str, Any]] = {}
         self.fail = fail if fail is not None else {}
 
-    async def account(self, action: CatalogEntry, admin: Mapping[str, str], own: Mapping[str, str]) -> None:
+    async def account(self, action: EnsureIdentityAccount, admin: Mapping[str, str], own: Mapping[str, str]) -> None:
         self.calls.append(action)
         name = str(action.spec["serviceName"])
         maybe_fail(self.fail, name)
@@ -90,7 +99,9 @@ class MemoryIdentity:
             self.trustees[trustee] = own[TRUSTEE_PASSWORD]
         self.catalog[name] = action.spec
 
-    async def missing(self, action: CatalogEntry, admin: Mapping[str, str], own: Mapping[str, str] | None) -> str:
+    async def missing(
+        self, action: EnsureIdentityAccount, admin: Mapping[str, str], own: Mapping[str, str] | None
+    ) -> str:
         name = str(action.spec["username"])
         maybe_fail(self.fail, str(action.spec["serviceName"]))
         found = self.users.get(name)
@@ -102,7 +113,7 @@ class MemoryIdentity:
         return f"user {user} of domain {domain}"
 
 
-def _trustee(action: CatalogEntry) -> tuple[str, str]:
+def _trustee(action: EnsureIdentityAccount) -> tuple[str, str]:
     """Domain and name of the administrator of a service's own domain; empty without one."""
     wanted = action.spec.get("trustee") or {}
     return str(wanted.get("domain", "")), str(wanted.get("username", ""))

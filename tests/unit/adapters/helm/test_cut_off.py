@@ -12,7 +12,7 @@ import pytest
 from stackwright.adapters.helm.command import HelmCli
 from stackwright.core.errors import Unreachable
 from stackwright.core.plan import DeleteAgents, Inventory, Publish
-from stackwright.core.plan.accounts import BrokerAccount, CatalogEntry, SqlAccount
+from stackwright.core.plan.accounts import EnsureDatabaseAccount, EnsureIdentityAccount, EnsureMessagingAccount
 from stackwright.core.ports import Ports
 from stackwright.runtime.cycle.execute import execute
 from stackwright.runtime.memory import FrozenClock, SeededEntropy
@@ -23,9 +23,9 @@ OWNER = {"metadata": {"namespace": "n", "name": "owner", "uid": "u"}}
 SPEC = {"serviceName": "nova", "username": "nova"}
 SECRETS = {"admin_secret": ADMIN, "secret": SECRET}
 ACCOUNTS = (
-    SqlAccount(host="db", database="nova", username="nova", grants=("ALL",), **SECRETS),
-    BrokerAccount(host="mq", vhost="nova", username="nova", **SECRETS),
-    CatalogEntry(spec=SPEC, **SECRETS),
+    EnsureDatabaseAccount(host="db", database="nova", username="nova", grants=("ALL",), **SECRETS),
+    EnsureMessagingAccount(host="mq", vhost="nova", username="nova", **SECRETS),
+    EnsureIdentityAccount(spec=SPEC, **SECRETS),
 )
 ACTIONS = [
     *(replace(each, absent=absent) for each in ACCOUNTS for absent in (False, True)),

@@ -23,7 +23,7 @@ from stackwright.core.plan import (
     SetLabel,
     SetStatus,
 )
-from stackwright.core.plan.accounts import SqlAccount
+from stackwright.core.plan.accounts import EnsureDatabaseAccount
 from stackwright.core.secrets.fernet import ROTATED
 from stackwright.core.secrets.writes import CopySecret, EnsureCertificate, EnsureSecret, GatherSecret, RotateKeys
 from stackwright.runtime.cycle.execute import execute
@@ -256,7 +256,7 @@ async def test_a_rollback_restores_the_named_revision(ports, owner):
 
 def account(**more):
     secrets = {"admin_secret": ("n", "admin"), "secret": ("n", "x")}
-    return SqlAccount(host="db", database="d", username="u", grants=("ALL",), **secrets, **more)
+    return EnsureDatabaseAccount(host="db", database="d", username="u", grants=("ALL",), **secrets, **more)
 
 
 async def test_an_account_is_created_with_the_password_of_its_secret(ports):
