@@ -136,9 +136,7 @@ def faulty(ports: Ports, fuse: Fuse) -> Ports:
     wrapped: dict[str, Any] = {
         "cluster": FaultyCluster(ports.cluster, fuse=fuse),
         "helm": FaultyHelm(ports.helm, fuse),
-        "sql": FaultyProvider(ports.sql, fuse),
-        "broker": FaultyProvider(ports.broker, fuse),
-        "identity": FaultyProvider(ports.identity, fuse),
+        "providers": {action: FaultyProvider(provider, fuse) for action, provider in ports.providers.items()},
         "agents": FaultyAgents(ports.agents, fuse),
         "clouds": FaultyClouds(ports.clouds, fuse),
     }

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from stackwright.api.meta import Kind
 from stackwright.core.errors import TerminalError
 from stackwright.core.plan import DeleteAgents, EnsureAccount, HelmUpgrade, Inventory, Key, Object
-from stackwright.core.plan.accounts import EnsureDatabaseAccount, EnsureIdentityAccount, EnsureMessagingAccount
 
 if TYPE_CHECKING:
     from stackwright.core.openstack.clouds import Clouds
@@ -96,7 +95,7 @@ class Helm(Protocol):
 
 
 class Provider(Protocol[A]):
-    """The accounts in a MariaDB, in a RabbitMQ, or in Keystone."""
+    """The accounts of one kind: those in a MariaDB, in a RabbitMQ, or in Keystone."""
 
     async def account(self, action: A, admin: Mapping[str, str], own: Mapping[str, str]) -> None:
         """Create, update or delete an account.
@@ -110,6 +109,14 @@ class Provider(Protocol[A]):
 
         own  None: check only that the names exist, which never change, and not the passwords or the rights
         """
+
+
+Providers = Mapping[type[EnsureAccount], Provider[Any]]  # by the class of the action; see `provided`
+
+
+def provided(action: type[A], by: Provider[A]) -> tuple[type[EnsureAccount], Provider[Any]]:
+    """An entry of Providers, of whose parts mypy checks that they belong together."""
+    return action, by
 
 
 class Accounts(Protocol):
@@ -216,24 +223,18 @@ class Ports:
 
     cluster: Cluster
     helm: Helm
-    sql: Provider[EnsureDatabaseAccount]
-    broker: Provider[EnsureMessagingAccount]
-    identity: Provider[EnsureIdentityAccount]
     clock: Clock
     entropy: Entropy
+    providers: Providers = field(default_factory=dict)
     directories: Directories = NO_DIRECTORIES
     contents: Contents = NO_CONTENTS
     agents: Agents = NO_AGENTS
     clouds: Clouds = NO_CLOUDS
     fence: Fence = unfenced
 
-    def provider(self, action: EnsureAccount) -> Provider[Any]:
-        match action:
-            case EnsureDatabaseAccount():
-                return self.sql
-            case EnsureMessagingAccount():
-                return self.broker
-            case EnsureIdentityAccount():
-                return self.identity
-            case _:
-                raise TypeError(f"no provider for {action}")
+    def provider(self, action: A) -> Provider[A]:
+        """The provider that executes the action. Raises TerminalError if this process has none."""
+        try:
+            return self.providers[type(action)]
+        except KeyError:
+            raise TerminalError(f"this process has no provider of accounts to {action.target}") from None

@@ -43,7 +43,7 @@ class _Silence:
 
 
 class AccountChecks:
-    """core.ports.Accounts, implemented by the ports of the providers."""
+    """core.ports.Accounts, implemented by the providers."""
 
     def __init__(self, ports: Ports) -> None:
         self._ports = ports

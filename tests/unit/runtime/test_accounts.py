@@ -15,7 +15,7 @@ from stackwright.core.plan.accounts import EnsureDatabaseAccount, EnsureIdentity
 from stackwright.core.ports import CHECK_SECONDS
 from stackwright.runtime import accounts
 from stackwright.runtime.accounts import CONFIRM, FEW, KEPT, QUIET, SHARES, AccountChecks
-from stackwright.runtime.memory import FrozenClock, MemoryCluster, MemoryDatabase, MemoryIdentity, MemoryMessaging
+from stackwright.runtime.memory import FrozenClock, MemoryAccounts, MemoryCluster, MemoryDatabase
 from support.ports import memory_ports
 
 pytestmark = pytest.mark.looptime
@@ -65,7 +65,7 @@ def checks(database: Database, now: float = 1000.0, names: Iterable[str] = "abcd
     for name in ("root", *names):
         data = {"password": base64.b64encode(b"p").decode()}
         cluster.put(SECRET, {"metadata": {"namespace": "n", "name": name}, "data": data})
-    return AccountChecks(memory_ports(cluster, clock, sql=database))
+    return AccountChecks(memory_ports(cluster, clock, providers={EnsureDatabaseAccount: database}))
 
 
 async def looks(made: AccountChecks, provider: str = "p") -> int:
@@ -244,9 +244,9 @@ async def test_a_check_uses_the_password_of_the_account_unless_it_changes(
     cluster, clock = MemoryCluster(), FrozenClock(1000.0)
     for name, password in (("root", b"admin"), ("a", b"new")):
         cluster.put(SECRET, {"metadata": {"namespace": "n", "name": name}, "data": {"password": b64(password)}})
-    database, messaging, identity = MemoryDatabase(), MemoryMessaging(), MemoryIdentity()
-    database.users["host", "a"] = identity.users["a"] = "old"
-    made = AccountChecks(memory_ports(cluster, clock, sql=database, broker=messaging, identity=identity))
+    at = MemoryAccounts()
+    at.database.users["host", "a"] = at.identity.users["a"] = "old"
+    made = AccountChecks(memory_ports(cluster, clock, providers=at.providers))
     spec = {"serviceName": "s", "serviceType": "t", "username": "a", "endpoints": {}}
     secrets: dict[str, Any] = {"admin_secret": ADMIN, "secret": ("n", "a")}
     in_database, in_identity = ensure("host", "a"), EnsureIdentityAccount(spec=spec, **secrets)
@@ -254,7 +254,7 @@ async def test_a_check_uses_the_password_of_the_account_unless_it_changes(
     old = "" if changed else "user a"
     assert [await made.missing(each, "p", changed) for each in (in_database, in_identity)] == [old, old]
     assert await made.missing(in_messaging, "p", changed) == "user a"
-    database.users["host", "a"] = identity.users["a"] = messaging.users["host", "a"] = "new"
+    at.database.users["host", "a"] = at.identity.users["a"] = at.messaging.users["host", "a"] = "new"
     assert [await made.missing(each, "p", changed) for each in (in_database, in_identity, in_messaging)] == [""] * 3
 
 

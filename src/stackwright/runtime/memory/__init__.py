@@ -7,7 +7,7 @@ RabbitMQ and Keystone, `foreign` Helm, clock and entropy.
 """
 
 from stackwright.runtime.memory import ceph
-from stackwright.runtime.memory.accounts import MemoryDatabase, MemoryIdentity, MemoryMessaging
+from stackwright.runtime.memory.accounts import MemoryAccounts, MemoryDatabase, MemoryIdentity, MemoryMessaging
 from stackwright.runtime.memory.cluster import MemoryCluster, Write
 from stackwright.runtime.memory.foreign import (
     FrozenClock,
@@ -19,6 +19,7 @@ from stackwright.runtime.memory.foreign import (
 
 __all__ = [
     "FrozenClock",
+    "MemoryAccounts",
     "MemoryAgents",
     "MemoryCluster",
     "MemoryContents",

@@ -1,29 +1,46 @@
-"""The providers of accounts in memory: what a MariaDB, a RabbitMQ and a Keystone store for the services.
-
-`fail` maps a target (a host, a service) to the exception to raise, until the entry is removed.
-"""
+"""The providers of accounts in memory: what a MariaDB, a RabbitMQ and a Keystone store for services."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import copy
+from collections.abc import Iterator, Mapping
+from typing import Any, Generic, TypeVar
 
 from stackwright.core.errors import TerminalError
+from stackwright.core.plan import EnsureAccount
 from stackwright.core.plan.accounts import (
     TRUSTEE_PASSWORD,
     EnsureDatabaseAccount,
     EnsureIdentityAccount,
     EnsureMessagingAccount,
 )
+from stackwright.core.ports import Providers, provided
 from stackwright.runtime.memory.foreign import maybe_fail
 
+A = TypeVar("A", bound=EnsureAccount)
 
-class MemoryDatabase:
-    def __init__(self, fail: dict[str, Exception] | None = None) -> None:
-        self.calls: list[EnsureDatabaseAccount] = []
-        self.users: dict[tuple[str, str], str] = {}
+
+class MemoryProvider(Generic[A]):
+    """calls  all actions so far
+    fail   target of an action (a host, a service) → the exception to raise
+    users  name → password; the name contains the host if there may be several providers
+    """
+
+    def __init__(self) -> None:
+        self.calls: list[A] = []
+        self.users: dict[Any, str] = {}
+        self.fail: dict[str, Exception] = {}
+
+    @property
+    def content(self) -> dict[str, dict[Any, Any] | set[Any]]:
+        """What the provider stores, by attribute: users, databases, …"""
+        return {name: each for name, each in vars(self).items() if isinstance(each, dict | set) and name != "fail"}
+
+
+class MemoryDatabase(MemoryProvider[EnsureDatabaseAccount]):
+    def __init__(self) -> None:
+        super().__init__()
         self.databases: set[tuple[str, str]] = set()
-        self.fail = fail if fail is not None else {}
 
     async def account(self, action: EnsureDatabaseAccount, admin: Mapping[str, str], own: Mapping[str, str]) -> None:
         self.calls.append(action)
@@ -46,12 +63,10 @@ class MemoryDatabase:
         return "" if found and (own is None or own["password"] == found) else f"user {action.username}"
 
 
-class MemoryMessaging:
-    def __init__(self, fail: dict[str, Exception] | None = None) -> None:
-        self.calls: list[EnsureMessagingAccount] = []
-        self.users: dict[tuple[str, str], str] = {}
+class MemoryMessaging(MemoryProvider[EnsureMessagingAccount]):
+    def __init__(self) -> None:
+        super().__init__()
         self.vhosts: set[tuple[str, str]] = set()
-        self.fail = fail if fail is not None else {}
 
     async def account(self, action: EnsureMessagingAccount, admin: Mapping[str, str], own: Mapping[str, str]) -> None:
         self.calls.append(action)
@@ -72,15 +87,13 @@ class MemoryMessaging:
         return "" if found and (own is None or own["password"] == found) else f"user {action.username}"
 
 
-class MemoryIdentity:
-    def __init__(self, fail: dict[str, Exception] | None = None) -> None:
-        self.calls: list[EnsureIdentityAccount] = []
-        self.users: dict[str, str] = {}
+class MemoryIdentity(MemoryProvider[EnsureIdentityAccount]):
+    def __init__(self) -> None:
+        super().__init__()
         self.trustees: dict[tuple[str, str], str] = {}  # (domain, name) → password
         self.domains: set[str] = set()
         self.roles: set[str] = set()
         self.catalog: dict[str, Mapping[str, Any]] = {}
-        self.fail = fail if fail is not None else {}
 
     async def account(self, action: EnsureIdentityAccount, admin: Mapping[str, str], own: Mapping[str, str]) -> None:
         self.calls.append(action)
@@ -117,3 +130,34 @@ def _trustee(action: EnsureIdentityAccount) -> tuple[str, str]:
     """Domain and name of the administrator of a service's own domain; empty without one."""
     wanted = action.spec.get("trustee") or {}
     return str(wanted.get("domain", "")), str(wanted.get("username", ""))
+
+
+class MemoryAccounts:
+    """A provider for each kind of account."""
+
+    def __init__(self) -> None:
+        self.database = MemoryDatabase()
+        self.messaging = MemoryMessaging()
+        self.identity = MemoryIdentity()
+
+    def __iter__(self) -> Iterator[MemoryProvider[Any]]:
+        return iter(vars(self).values())
+
+    @property
+    def calls(self) -> list[EnsureAccount]:
+        return [call for each in self for call in each.calls]
+
+    def become_like(self, other: MemoryAccounts) -> None:
+        """Store the same content."""
+        for mine, theirs in zip(self, other, strict=True):
+            vars(mine).update({name: copy.copy(each) for name, each in theirs.content.items()})
+
+    @property
+    def providers(self) -> Providers:
+        return dict(
+            (
+                provided(EnsureDatabaseAccount, by=self.database),
+                provided(EnsureMessagingAccount, by=self.messaging),
+                provided(EnsureIdentityAccount, by=self.identity),
+            )
+        )

@@ -47,10 +47,14 @@ class CutOff:
 
 @pytest.mark.parametrize("action", ACTIONS, ids=lambda action: f"{action.verb} {action.target}")
 async def test_no_account_is_changed(action):
-    outside = {name: AsyncMock() for name in ("helm", "sql", "broker", "identity", "contents", "agents")}
+    outside = {name: AsyncMock() for name in ("helm", "contents", "agents")}
+    provider = AsyncMock()
+    providers = dict.fromkeys(map(type, ACCOUNTS), provider)
     with pytest.raises(Unreachable):
-        await execute([action], Ports(CutOff(), clock=FrozenClock(), entropy=SeededEntropy(), **outside), "m")
-    assert not [call for port in outside.values() for call in port.mock_calls]
+        await execute(
+            [action], Ports(CutOff(), clock=FrozenClock(), entropy=SeededEntropy(), providers=providers, **outside), "m"
+        )
+    assert not [call for port in (provider, *outside.values()) for call in port.mock_calls]
 
 
 @pytest.mark.parametrize("verb", ["upgrade", "rollback", "uninstall"])

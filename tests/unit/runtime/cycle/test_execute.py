@@ -263,7 +263,7 @@ async def test_an_account_is_created_with_the_password_of_its_secret(ports):
     put_secret(ports, "admin", {"username": "root", "password": "r"})
     put_secret(ports, "x", {"password": "p"})
     await execute([account()], ports, "m")
-    assert ports.sql.users == {("db", "u"): "p"}
+    assert ports.providers[EnsureDatabaseAccount].users == {("db", "u"): "p"}
 
 
 @pytest.mark.parametrize("name", ["admin", "x"])
@@ -283,14 +283,14 @@ async def test_an_account_waits_for_its_missing_secrets_by_name(ports):
     put_secret(ports, "admin", {"password": "r"})
     with pytest.raises(TransientError, match="Secret n/x"):
         await execute([account()], ports, "m")
-    assert not ports.sql.calls
+    assert not ports.providers[EnsureDatabaseAccount].calls
 
 
 async def test_an_account_is_deleted_even_without_its_secret(ports):
     put_secret(ports, "admin", {"password": "r"})
-    ports.sql.users["db", "u"] = "p"
+    ports.providers[EnsureDatabaseAccount].users["db", "u"] = "p"
     await execute([account(absent=True)], ports, "m")
-    assert not ports.sql.users
+    assert not ports.providers[EnsureDatabaseAccount].users
 
 
 async def test_an_unknown_action_is_an_internal_error(ports):
