@@ -65,16 +65,16 @@ def _kept(action: EnsureDatabaseAccount, others: Iterable[Raw]) -> EnsureDatabas
 
 
 DATABASE = Contract(
-    "database",
-    DatabaseAccount.KIND,
-    MariaDB.KIND,
-    DatabaseAccountSpec,
-    _fixed,
-    _templates,
-    _action,
-    _claims,
-    _uses,
-    _kept,
+    name="database",
+    kind=DatabaseAccount.KIND,
+    instance_kind=MariaDB.KIND,
+    spec=DatabaseAccountSpec,
+    fixed=_fixed,
+    templates=_templates,
+    action=_action,
+    claims=_claims,
+    uses=_uses,
+    kept=_kept,
     # exact: grants on patterns are revoked; narrowed: grants that the spec no longer lists, and GRANT OPTION; named:
     # grants on databases that the spec no longer names; global: grants on all databases, and roles.
     revision=("exact", "narrowed", "named", "global"),

@@ -80,14 +80,14 @@ def _claims(spec: Raw) -> tuple[str, ...]:
 
 
 IDENTITY = Contract(
-    "identity",
-    KeystoneService.KIND,
-    Keystone.KIND,
-    KeystoneServiceSpec,
-    _fixed,
-    _templates,
-    _action,
-    _claims,
+    name="identity",
+    kind=KeystoneService.KIND,
+    instance_kind=Keystone.KIND,
+    spec=KeystoneServiceSpec,
+    fixed=_fixed,
+    templates=_templates,
+    action=_action,
+    claims=_claims,
     generated=_generated,
     revision=("roles",),  # roles that the spec no longer names are revoked
 )

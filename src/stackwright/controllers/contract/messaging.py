@@ -58,14 +58,14 @@ def _kept(action: EnsureMessagingAccount, others: Iterable[Raw]) -> EnsureMessag
 
 
 MESSAGING = Contract(
-    "messaging",
-    MessagingAccount.KIND,
-    RabbitMQ.KIND,
-    MessagingAccountSpec,
-    _fixed,
-    _templates,
-    _action,
-    _claims,
-    _uses,
-    _kept,
+    name="messaging",
+    kind=MessagingAccount.KIND,
+    instance_kind=RabbitMQ.KIND,
+    spec=MessagingAccountSpec,
+    fixed=_fixed,
+    templates=_templates,
+    action=_action,
+    claims=_claims,
+    uses=_uses,
+    kept=_kept,
 )

@@ -15,7 +15,7 @@ from stackwright.core.plan import EnsureAccount, Object
 Raw = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Contract:
     """fixed, templates  fields of the Secret (see EnsureSecret), from the spec; fixed fields also use the namespace
     action           the action that creates the account, or with absent=True the one that deletes it
