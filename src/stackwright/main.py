@@ -118,22 +118,18 @@ def settings(options: Options) -> Settings:
 def ports(
     cluster: Cluster, kubeconfig: str | None, clouds: Clouds, unrestricted: bool = False, fence: Fence = unfenced
 ) -> Ports:
+    from stackwright.adapters.accounts import providers
     from stackwright.adapters.helm.command import HelmCli
-    from stackwright.adapters.mariadb.accounts import MariaDbSql
     from stackwright.adapters.openstack.agents import CloudAgents
     from stackwright.adapters.openstack.inventory import CloudContents
-    from stackwright.adapters.openstack.keystone import KeystoneIdentity
-    from stackwright.adapters.rabbitmq import RabbitBroker
 
     return Ports(
         cluster=cluster,
         # One of four stays free for other namespaces: a call may take minutes, and its slot cannot be revoked.
         helm=HelmCli(kubeconfig=kubeconfig, share=3, records=None if unrestricted else cluster, fence=fence),
-        sql=MariaDbSql(),
-        broker=RabbitBroker(),
-        identity=KeystoneIdentity(),
         clock=SystemClock(),
         entropy=SystemEntropy(),
+        providers=providers(),
         contents=CloudContents(),
         agents=CloudAgents(),
         clouds=clouds,
@@ -165,9 +161,6 @@ def provisioner(cluster: Cluster, place: Place, directories: Directories) -> Run
     wired = Ports(
         cluster=WriteThrough(store, cluster),
         helm=absent("helm"),
-        sql=absent("database"),
-        broker=absent("message bus"),
-        identity=absent("identity service"),
         clock=SystemClock(),
         entropy=SystemEntropy(),
         directories=directories,

@@ -36,13 +36,11 @@ from stackwright.runtime.cycle.execute import execute
 from stackwright.runtime.cycle.report import report
 from stackwright.runtime.memory import (
     FrozenClock,
+    MemoryAccounts,
     MemoryAgents,
-    MemoryBroker,
     MemoryCluster,
     MemoryContents,
     MemoryHelm,
-    MemoryIdentity,
-    MemorySql,
     SeededEntropy,
     ceph,
 )
@@ -152,11 +150,9 @@ class _Simulation:
         self.ports = Ports(
             cluster=self.world,
             helm=MemoryHelm(self.world, self.clock),
-            sql=MemorySql(),
-            broker=MemoryBroker(),
-            identity=MemoryIdentity(),
             clock=self.clock,
             entropy=SeededEntropy(),
+            providers=MemoryAccounts().providers,
             contents=outside.contents or MemoryContents(),
             agents=self.agents,
             clouds=clouds,

@@ -59,7 +59,7 @@ async def test_an_external_ceph_is_awaited_by_name_and_gets_the_credentials_of_i
     await world.run(10)
     await world.settle(patience=1)
     assert is_ready(world.osdpl), find(world.osdpl)
-    urls = world.identity.catalog["ceph-rgw"]["endpoints"]
+    urls = world.accounts.identity.catalog["ceph-rgw"]["endpoints"]
     assert urls["public"] == "https://rgw.example.org/swift/v1/AUTH_%(project_id)s"
     handed_back = secret_data(world.cluster.peek(SECRET, (SHARED, GATEWAY_CREDENTIALS)) or {})
     assert handed_back == {}, "without an ingress there is no certificate to hand over"

@@ -23,7 +23,7 @@ from stackwright.adapters.threads import LibraryFailed, Workers
 from stackwright.core.digest import digest
 from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.openstack.clouds import CALL_SECONDS
-from stackwright.core.plan import TRUSTEE_PASSWORD, CatalogEntry
+from stackwright.core.plan.accounts import TRUSTEE_PASSWORD, EnsureIdentityAccount
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -36,22 +36,24 @@ DOMAIN_ID = "default"  # the domain `Default` that Keystone's bootstrap creates
 
 
 class KeystoneIdentity:
-    """core.ports.Provider of CatalogEntry; connections are cached by a digest of their credentials."""
+    """core.ports.Provider of EnsureIdentityAccount; connections are cached by a digest of their credentials."""
 
     def __init__(self) -> None:
         self._workers = Workers()
         self._connections: dict[str, Connection] = {}
         self._lock = threading.Lock()
 
-    async def account(self, action: CatalogEntry, admin: Mapping[str, str], own: Mapping[str, str]) -> None:
+    async def account(self, action: EnsureIdentityAccount, admin: Mapping[str, str], own: Mapping[str, str]) -> None:
         require_credentials(admin, action.admin_secret)
-        await self._asked(action, admin, lambda: self._entry(action, admin, own))
+        await self._asked(action, admin, lambda: self._ensure(action, admin, own))
 
-    async def missing(self, action: CatalogEntry, admin: Mapping[str, str], own: Mapping[str, str] | None) -> str:
+    async def missing(
+        self, action: EnsureIdentityAccount, admin: Mapping[str, str], own: Mapping[str, str] | None
+    ) -> str:
         require_credentials(admin, action.admin_secret)
         return await self._asked(action, admin, lambda: self._check(action, admin, own))
 
-    async def _asked(self, action: CatalogEntry, admin: Mapping[str, str], what: Callable[[], T]) -> T:
+    async def _asked(self, action: EnsureIdentityAccount, admin: Mapping[str, str], what: Callable[[], T]) -> T:
         """Call `what` in a thread. All its requests, and the wait for a thread, have CALL_SECONDS together."""
         try:
             return await self._workers.call(action.secret[0], CALL_SECONDS, what, RECEIVED)
@@ -60,11 +62,11 @@ class KeystoneIdentity:
                 f"Keystone at {admin['auth_url']} takes longer than {CALL_SECONDS:.0f} s to answer"
             ) from None
 
-    def _check(self, action: CatalogEntry, admin: Mapping[str, str], own: Mapping[str, str] | None) -> str:
+    def _check(self, action: EnsureIdentityAccount, admin: Mapping[str, str], own: Mapping[str, str] | None) -> str:
         with self._administrator(action, admin) as identity:
             return _missing(identity, action.spec, admin["auth_url"], own)
 
-    def _entry(self, action: CatalogEntry, admin: Mapping[str, str], own: Mapping[str, str]) -> None:
+    def _ensure(self, action: EnsureIdentityAccount, admin: Mapping[str, str], own: Mapping[str, str]) -> None:
         with self._administrator(action, admin) as identity:
             if action.absent:
                 _remove(identity, action.spec)
@@ -73,7 +75,7 @@ class KeystoneIdentity:
                 _ensure_catalog(identity, action.spec)
 
     @contextmanager
-    def _administrator(self, action: CatalogEntry, admin: Mapping[str, str]) -> Iterator[Any]:
+    def _administrator(self, action: EnsureIdentityAccount, admin: Mapping[str, str]) -> Iterator[Any]:
         """Keystone's API with the administrator's connection; SDK errors become errors of the port (`error_of`)."""
         try:
             with answering():
@@ -244,7 +246,7 @@ def _service(identity: Any, spec: Mapping[str, Any]) -> Any | None:
     return next(identity.services(**wanted), None)
 
 
-def error_of(action: CatalogEntry, auth_url: str, error: Exception) -> Exception:
+def error_of(action: EnsureIdentityAccount, auth_url: str, error: Exception) -> Exception:
     """The error of the port for an SDK error, by its HTTP status if it has one."""
     where = f"Keystone at {auth_url}"
     status = status_of(error)

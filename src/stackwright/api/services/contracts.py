@@ -27,7 +27,7 @@ _DATABASES = ("mysql", "information_schema", "performance_schema", "sys")
 DatabaseName = Annotated[str, Account(_DATABASES)]
 FurtherDatabase = Annotated[str, Account(_DATABASES, fixed=False)]
 DatabaseUser = Annotated[str, Account(("root", "mysql", "public", "mariadb-sys"))]
-BrokerUser = Annotated[str, Account(("admin", "guest"))]
+MessagingUser = Annotated[str, Account(("admin", "guest"))]
 ServiceUser = Annotated[str, Account(("admin",))]
 ServiceName = Annotated[str, Account(("keystone",))]
 # The domain of the administrator, and the roles that Keystone's bootstrap and all other services use.
@@ -115,7 +115,7 @@ class MessagingAccountSpec(CamelModel):
         "rabbitmq", description="Name of the RabbitMQ object in this namespace.", json_schema_extra=FIXED
     )
     vhost: VhostName = Field(description="Virtual host to create.")
-    username: BrokerUser = Field(description="User to create, with all permissions on the virtual host.")
+    username: MessagingUser = Field(description="User to create, with all permissions on the virtual host.")
     secret_name: ObjectName = Field(
         description="Secret to write: username, password, host, port, vhost, transport_url, messaging.conf, "
         "notifications.conf.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from stackwright.services.context import COMPUTE, CONTROL_PLANE, GATEWAY, OPENVSWITCH, Context, Values, placed
 from stackwright.services.declaration import Contract, Secret
 from stackwright.services.ingress.endpoints import ingress_values
-from stackwright.services.keystone.catalog import Endpoint, identity
+from stackwright.services.keystone.accounts import Endpoint, identity
 from stackwright.services.keystone.values import ADMIN_SECRET
 from stackwright.services.mariadb.accounts import database
 from stackwright.services.neutron import ovn, ovs

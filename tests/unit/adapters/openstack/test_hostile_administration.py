@@ -18,14 +18,17 @@ from stackwright.adapters.openstack.inventory import CloudContents, gathered
 from stackwright.adapters.openstack.keystone import KeystoneIdentity
 from stackwright.core.errors import TransientError
 from stackwright.core.openstack.clouds import CALL_SECONDS
-from stackwright.core.plan import CatalogEntry, DeleteAgents, Inventory
+from stackwright.core.plan import DeleteAgents, Inventory
+from stackwright.core.plan.accounts import EnsureIdentityAccount
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the SDK, about itself
 SPEC: dict[str, Any] = {
     "serviceName": "glance", "serviceType": "image", "description": "Images", "region": "RegionOne",
     "endpoints": {"internal": "http://i"}, "username": "glance", "roles": ["admin"],
 }  # fmt: skip
-ENTRY = CatalogEntry(("openstack", "keystone-admin"), SPEC, ("openstack", "glance-ks"))
+ACTION = EnsureIdentityAccount(
+    admin_secret=("openstack", "keystone-admin"), spec=SPEC, secret=("openstack", "glance-ks")
+)
 Answer = Callable[[str], Any]
 
 
@@ -101,7 +104,7 @@ SHAPES = [[], ["users"], None, 1, "text", {"users": {"id": 1}}, {"users": [1]}, 
 async def test_json_of_another_shape_from_keystone_is_a_transient_error(started: Start, shape: Any) -> None:
     cloud = started(lambda path: shape)
     with pytest.raises(TransientError, match=f"^Keystone at {cloud.url}/v3"):
-        await KeystoneIdentity().account(ENTRY, cloud.admin, {"password": "pw"})
+        await KeystoneIdentity().account(ACTION, cloud.admin, {"password": "pw"})
 
 
 def look(service: str, *holders: str) -> Inventory:

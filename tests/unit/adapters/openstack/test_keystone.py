@@ -17,14 +17,16 @@ from stackwright.adapters.openstack import keystone
 from stackwright.adapters.openstack.keystone import KeystoneIdentity, error_of
 from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.openstack.clouds import CALL_SECONDS
-from stackwright.core.plan import CatalogEntry
+from stackwright.core.plan.accounts import EnsureIdentityAccount
 
 SPEC: dict[str, Any] = {
     "serviceName": "glance", "serviceType": "image", "description": "Images", "region": "RegionOne",
     "endpoints": {"internal": "http://i", "public": "http://p", "admin": None}, "username": "glance",
     "roles": ["admin", "service"],
 }  # fmt: skip
-ACTION = CatalogEntry(("openstack", "keystone-admin"), SPEC, ("openstack", "glance-ks"))
+ACTION = EnsureIdentityAccount(
+    admin_secret=("openstack", "keystone-admin"), spec=SPEC, secret=("openstack", "glance-ks")
+)
 OWN = {"password": "pw"}
 CREATED = ("project", "user", "role", "service", "endpoint", "region")
 

@@ -10,7 +10,7 @@ from stackwright.core.plan import Apply, Delete
 from stackwright.services import glance, keystone, mariadb, neutron, nova, rabbitmq
 from stackwright.services.context import Context, Settings
 from stackwright.services.glance import values as glance_values
-from stackwright.services.keystone.catalog import Endpoint, identity
+from stackwright.services.keystone.accounts import Endpoint, identity
 from stackwright.services.mariadb.accounts import database
 from stackwright.services.rabbitmq.accounts import messaging, notifications
 from stackwright.services.registry import SERVICES

@@ -22,8 +22,8 @@ from stackwright.core.plan import (
     HelmUpgrade,
     SetLabel,
     SetStatus,
-    SqlAccount,
 )
+from stackwright.core.plan.accounts import EnsureDatabaseAccount
 from stackwright.core.secrets.fernet import ROTATED
 from stackwright.core.secrets.writes import CopySecret, EnsureCertificate, EnsureSecret, GatherSecret, RotateKeys
 from stackwright.runtime.cycle.execute import execute
@@ -255,14 +255,15 @@ async def test_a_rollback_restores_the_named_revision(ports, owner):
 
 
 def account(**more):
-    return SqlAccount("db", ("n", "admin"), "d", "u", ("ALL",), ("n", "x"), **more)
+    secrets = {"admin_secret": ("n", "admin"), "secret": ("n", "x")}
+    return EnsureDatabaseAccount(host="db", database="d", username="u", grants=("ALL",), **secrets, **more)
 
 
 async def test_an_account_is_created_with_the_password_of_its_secret(ports):
     put_secret(ports, "admin", {"username": "root", "password": "r"})
     put_secret(ports, "x", {"password": "p"})
     await execute([account()], ports, "m")
-    assert ports.sql.users == {("db", "u"): "p"}
+    assert ports.providers[EnsureDatabaseAccount].users == {("db", "u"): "p"}
 
 
 @pytest.mark.parametrize("name", ["admin", "x"])
@@ -282,14 +283,14 @@ async def test_an_account_waits_for_its_missing_secrets_by_name(ports):
     put_secret(ports, "admin", {"password": "r"})
     with pytest.raises(TransientError, match="Secret n/x"):
         await execute([account()], ports, "m")
-    assert not ports.sql.calls
+    assert not ports.providers[EnsureDatabaseAccount].calls
 
 
 async def test_an_account_is_deleted_even_without_its_secret(ports):
     put_secret(ports, "admin", {"password": "r"})
-    ports.sql.users["db", "u"] = "p"
+    ports.providers[EnsureDatabaseAccount].users["db", "u"] = "p"
     await execute([account(absent=True)], ports, "m")
-    assert not ports.sql.users
+    assert not ports.providers[EnsureDatabaseAccount].users
 
 
 async def test_an_unknown_action_is_an_internal_error(ports):
