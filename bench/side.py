@@ -40,7 +40,7 @@ def imports() -> None:
     for name in (
         "adapters.helm.command",
         "adapters.mariadb.accounts",
-        "adapters.openstack.keystone",
+        "adapters.openstack.deployed.keystone",
         "adapters.rabbitmq",
     ):
         importlib.import_module(f"stackwright.{name}")

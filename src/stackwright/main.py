@@ -120,9 +120,9 @@ def ports(
 ) -> Ports:
     from stackwright.adapters.helm.command import HelmCli
     from stackwright.adapters.mariadb.accounts import MariaDbSql
-    from stackwright.adapters.openstack.agents import CloudAgents
-    from stackwright.adapters.openstack.inventory import CloudContents
-    from stackwright.adapters.openstack.keystone import KeystoneIdentity
+    from stackwright.adapters.openstack.deployed.agents import CloudAgents
+    from stackwright.adapters.openstack.deployed.inventory import CloudContents
+    from stackwright.adapters.openstack.deployed.keystone import KeystoneIdentity
     from stackwright.adapters.rabbitmq import RabbitBroker
 
     return Ports(

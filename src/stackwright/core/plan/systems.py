@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from stackwright.core.openstack.agents import display_names
+from stackwright.core.openstack.deployed.agents import display_names
 from stackwright.core.plan.action import Action, Key, Object
 
 TRUSTEE_PASSWORD = "trustee_password"  # noqa: S105 - the name of a field

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from stackwright.core.openstack.agents import Agent
+from stackwright.core.openstack.deployed.agents import Agent
 from stackwright.smoke.openstack.errors import explained
 from stackwright.smoke.tenant import Port, Rule
 
