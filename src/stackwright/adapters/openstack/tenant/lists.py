@@ -11,8 +11,8 @@ from typing import Any
 
 from stackwright.adapters.openstack.tenant.limiter import Subscriber
 from stackwright.adapters.openstack.tenant.project_session import Project
-from stackwright.adapters.openstack.tenant.rest_types import REST
-from stackwright.adapters.openstack.tenant.snapshot import fetch, peek, single
+from stackwright.adapters.openstack.tenant.rest.reads import fetch, peek, single
+from stackwright.adapters.openstack.tenant.rest.rest_types import REST
 from stackwright.adapters.openstack.transport.single_flight import SingleFlight, together
 from stackwright.core.openstack.clouds import Subscription
 from stackwright.core.openstack.errors import Late, ListTooLong, Reason, TerminalCloudError, TransientCloudError

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from stackwright.adapters.openstack.tenant.absence import RequiredLists
 from stackwright.adapters.openstack.tenant.limiter import Scheduler, Subscriber
-from stackwright.adapters.openstack.tenant.rest_types import REST
+from stackwright.adapters.openstack.tenant.rest.rest_types import REST
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot
 from stackwright.adapters.openstack.transport.project_connection import ProjectConnection
 from stackwright.adapters.openstack.transport.single_flight import SingleFlight

@@ -8,29 +8,24 @@ stored at once, and a list that began before a write does not undo it.
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from stackwright.adapters.openstack.tenant.absence import CONFIRM, AbsenceEvidence
-from stackwright.adapters.openstack.tenant.references import pages, project_filter
-from stackwright.adapters.openstack.tenant.rest_types import REST, resource_of, send
+from stackwright.adapters.openstack.tenant.rest.reads import stamp
+from stackwright.adapters.openstack.tenant.rest.rest_types import REST
 from stackwright.adapters.openstack.tenant.whole_list import WholeList
-from stackwright.adapters.openstack.transport.shapes import resource_in
 from stackwright.core.openstack.clouds import Subscription
-from stackwright.core.openstack.errors import Reason, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES, dependents
 from stackwright.core.openstack.resources import CREATED, CloudResource
 
 if TYPE_CHECKING:
-    from openstack.connection import Connection
+    pass
 
 # Seconds before the last list that a list of changes includes: the clocks of a cloud's hosts differ, and transactions
 # take time.
 OVERLAP = 5.0
-LATEST = 253402300799.0  # the last second of year 9999
 PART = 10.0  # seconds for which peeks replace a list of changed servers
 LEAVING = 1.0  # the same while an object waits for the deletion of a server
 ABSENT = 60.0  # seconds after which a service that the cloud lacked is tried again
@@ -254,38 +249,3 @@ def _leaving(thing: CloudResource) -> bool:
 def _lasting(thing: CloudResource) -> dict[str, Any]:
     """Facts that do not depend on a server's state."""
     return {name: thing.facts[name] for name in ("metadata", "tags", CREATED) if name in thing.facts}
-
-
-def fetch(connection: Connection, what: str, since: str = "") -> list[CloudResource]:
-    """Fetch a list, whole or of changes since a time. Raises TransientCloudError or TerminalCloudError."""
-    rest = REST[what]
-    params = {**project_filter(connection, rest), **({"changes-since": since} if since else {})}
-    return [resource_of(what, raw) for raw in pages(connection, rest, params, rest.details)]
-
-
-def single(connection: Connection, what: str, id_: str) -> CloudResource | None:
-    """Fetch one resource; None if the cloud returns 404. Raises TransientCloudError or TerminalCloudError."""
-    try:
-        answer = send(connection, what, "GET", f"/{quote(id_, safe='')}")
-    except TransientCloudError as error:
-        if error.cause is not Reason.NOT_FOUND:
-            raise
-        return None
-    return resource_of(what, resource_in(answer, REST[what].key, REST[what].shape))
-
-
-def peek(connection: Connection, since: str) -> list[str]:
-    """Fetch the ids of servers that changed since then and are ACTIVE. Raises TransientCloudError or
-    TerminalCloudError.
-
-    A list of ids takes a fraction of the time of one with details, for which Nova requests the groups of all ports from
-    Neutron.
-    """
-    params = {"changes-since": since, "status": ACTIVE}
-    return [str(raw["id"]) for raw in pages(connection, REST["server"], params)]
-
-
-def stamp(seconds: float) -> str:
-    """A time in the format of changes-since; the first or last valid time for one outside the range."""
-    valid = min(max(0.0, seconds), LATEST)
-    return datetime.datetime.fromtimestamp(valid, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

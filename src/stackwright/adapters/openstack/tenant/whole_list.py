@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from stackwright.adapters.openstack.tenant.rest_types import PAUSE
+from stackwright.adapters.openstack.tenant.rest.rest_types import PAUSE
 
 # Seconds between whole lists of servers: lists of changes include deletions, but not detached volumes or new tags.
 WHOLE = 180.0

@@ -17,7 +17,6 @@ from unittest.mock import Mock
 import pytest
 import yaml
 
-from stackwright.adapters.openstack.tenant import attach as tenant_attach
 from stackwright.adapters.openstack.tenant import changes as tenant_changes
 from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
 from stackwright.adapters.openstack.tenant import lists as tenant_lists
@@ -28,10 +27,12 @@ from stackwright.adapters.openstack.tenant.absence import CONFIRM, SETTLE
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
 from stackwright.adapters.openstack.tenant.limiter import REQUESTS, SERVERS
 from stackwright.adapters.openstack.tenant.project_session import ANSWERS, Project
-from stackwright.adapters.openstack.tenant.references import KEPT, WHOLE, find
-from stackwright.adapters.openstack.tenant.requests import run
-from stackwright.adapters.openstack.tenant.rest_types import REST, ListPolicy, resource_of
-from stackwright.adapters.openstack.tenant.snapshot import Snapshot, fetch, peek
+from stackwright.adapters.openstack.tenant.rest import attach as tenant_attach
+from stackwright.adapters.openstack.tenant.rest.reads import fetch, peek
+from stackwright.adapters.openstack.tenant.rest.references import KEPT, WHOLE, find
+from stackwright.adapters.openstack.tenant.rest.requests import run
+from stackwright.adapters.openstack.tenant.rest.rest_types import REST, ListPolicy, resource_of
+from stackwright.adapters.openstack.tenant.snapshot import Snapshot
 from stackwright.adapters.openstack.tenant.whole_list import WholeList
 from stackwright.adapters.openstack.transport import login as transport_login
 from stackwright.adapters.openstack.transport import project_connection, single_flight

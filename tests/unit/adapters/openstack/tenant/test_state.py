@@ -18,8 +18,9 @@ from stackwright.adapters.openstack.tenant import changes as tenant_changes
 from stackwright.adapters.openstack.tenant import lists as tenant_lists
 from stackwright.adapters.openstack.tenant.absence import SETTLE
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
-from stackwright.adapters.openstack.tenant.rest_types import PAUSE, REST
-from stackwright.adapters.openstack.tenant.snapshot import Snapshot, fetch, single
+from stackwright.adapters.openstack.tenant.rest.reads import fetch, single
+from stackwright.adapters.openstack.tenant.rest.rest_types import PAUSE, REST
+from stackwright.adapters.openstack.tenant.snapshot import Snapshot
 from stackwright.adapters.openstack.tenant.whole_list import WHOLE, WholeList
 from stackwright.adapters.openstack.transport import single_flight
 from stackwright.adapters.openstack.transport.send import request, state_of

@@ -12,7 +12,7 @@ from unittest.mock import Mock
 import pytest
 
 from stackwright.adapters.openstack.tenant import clouds, lists, snapshot
-from stackwright.adapters.openstack.tenant.rest_types import REST, ListPolicy
+from stackwright.adapters.openstack.tenant.rest.rest_types import REST, ListPolicy
 from stackwright.adapters.openstack.transport import project_connection, single_flight
 from stackwright.adapters.openstack.transport.single_flight import PATIENCE, SingleFlight
 from stackwright.core.openstack.clouds import Subscription, look, query

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack.tenant import resource_facts, rules
-from stackwright.adapters.openstack.tenant.resource_facts import MARKS, Facts, Raw, fields
+from stackwright.adapters.openstack.tenant.rest import resource_facts, rules
+from stackwright.adapters.openstack.tenant.rest.resource_facts import MARKS, Facts, Raw, fields
 from stackwright.adapters.openstack.transport.send import COMPUTE, request
 from stackwright.adapters.openstack.transport.shapes import Image, Port, Resource, Shape, Zone
 from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
