@@ -129,7 +129,7 @@ class Inventory(Action):
     holders  names of back ends, or of agents as `registered` returns them
     """
 
-    verb = "look into"
+    verb = "list the content of"
     key: Key
     owner: Object
     service: str
