@@ -45,15 +45,15 @@ def single(connection: Connection, what: str, id_: str) -> CloudResource | None:
     return resource_of(what, resource_in(answer, REST[what].key, REST[what].shape))
 
 
-def peek(connection: Connection, since: str) -> list[str]:
-    """Fetch the ids of servers that changed since then and are ACTIVE. Raises TransientCloudError or
+def peek(connection: Connection, what: str, since: str) -> list[str]:
+    """Fetch the ids of resources that changed since then and are built. Raises TransientCloudError or
     TerminalCloudError.
 
     A list of ids takes a fraction of the time of one with details, for which Nova requests the groups of all ports from
     Neutron.
     """
-    params = {"changes-since": since, "status": TYPES["server"].built}
-    return [str(raw["id"]) for raw in pages(connection, REST["server"], params)]
+    params = {"changes-since": since, "status": TYPES[what].built}
+    return [str(raw["id"]) for raw in pages(connection, REST[what], params)]
 
 
 def stamp(seconds: float) -> str:
