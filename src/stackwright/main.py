@@ -120,8 +120,8 @@ def ports(
 ) -> Ports:
     from stackwright.adapters.accounts import providers
     from stackwright.adapters.helm.command import HelmCli
-    from stackwright.adapters.openstack.agents import CloudAgents
-    from stackwright.adapters.openstack.inventory import CloudContents
+    from stackwright.adapters.openstack.deployed.agents import CloudAgents
+    from stackwright.adapters.openstack.deployed.inventory import CloudContents
 
     return Ports(
         cluster=cluster,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stackwright.adapters.mariadb.accounts import MariaDbDatabase
-from stackwright.adapters.openstack.keystone import KeystoneIdentity
+from stackwright.adapters.openstack.deployed.keystone import KeystoneIdentity
 from stackwright.adapters.rabbitmq import RabbitMqMessaging
 from stackwright.core.plan.accounts import EnsureDatabaseAccount, EnsureIdentityAccount, EnsureMessagingAccount
 from stackwright.core.ports import Providers, provided

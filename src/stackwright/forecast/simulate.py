@@ -23,7 +23,7 @@ from stackwright.core.controller import Controller
 from stackwright.core.errors import Conflict, TerminalError, TransientError
 from stackwright.core.objects import key_of
 from stackwright.core.openstack.clouds import Clouds
-from stackwright.core.openstack.inventory import CONFIRM
+from stackwright.core.openstack.deployed.inventory import CONFIRM
 from stackwright.core.openstack.resources import ResourceKey
 from stackwright.core.plan import Action, Apply, DeleteAgents, Inventory, Key, Object, Plan
 from stackwright.core.ports import Contents, Ports, Reader

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from stackwright.core.openstack.agents import Agent
+from stackwright.core.openstack.deployed.agents import Agent
 from stackwright.smoke.ports import Failed, Login
 from stackwright.smoke.stage import Stage
 from stackwright.smoke.tenant import Boot, Flavor, Leftover, Order, Port, Project, Rule, Server, Stack, Tenant

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from stackwright.cli.ui.progress import silent
-from stackwright.core.openstack.agents import Agent
+from stackwright.core.openstack.deployed.agents import Agent
 from stackwright.smoke import leftovers, report
 from stackwright.smoke.checks import CHECKS, chosen, names
 from stackwright.smoke.checks.machine import socket_url

@@ -30,7 +30,7 @@ CORE_ONLY = (
     "src/stackwright/smoke/**",
     "src/stackwright/assets.py",
     "src/stackwright/slots.py",
-    "src/stackwright/adapters/openstack/public_api.py",
+    "src/stackwright/adapters/openstack/deployed/public_api.py",
     "charts/keystoneclient/**",
     "images/**",
     "examples/cloud.yaml",

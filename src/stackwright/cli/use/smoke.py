@@ -18,7 +18,7 @@ from stackwright.cli.cluster.options import KubeconfigOption, NamespaceOption
 from stackwright.cli.common import say
 
 if TYPE_CHECKING:
-    from stackwright.core.openstack.access import Access
+    from stackwright.core.openstack.deployed.access import Access
     from stackwright.smoke.checks import Check
     from stackwright.smoke.run import Result
     from stackwright.smoke.stage import Stage

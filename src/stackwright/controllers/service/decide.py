@@ -50,7 +50,7 @@ from stackwright.core.objects import (
     key_of,
     version_of,
 )
-from stackwright.core.openstack.inventory import CONFIRM
+from stackwright.core.openstack.deployed.inventory import CONFIRM
 from stackwright.core.plan import Action, Delete, Object, Plan
 from stackwright.core.secrets import renewal
 from stackwright.services.context import CLOUD_AUTHORITY, Context

@@ -20,7 +20,7 @@ from stackwright.api.wording import choices
 from stackwright.cloud.registry import CONTRACT_KINDS
 from stackwright.core.helm.sensitive import Sections, cut
 from stackwright.core.objects import OPTIONS, OWNER, annotation, mapping, owner_label
-from stackwright.core.openstack import inventory
+from stackwright.core.openstack.deployed import inventory
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 from stackwright.core.settings import Settings

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stackwright.core.openstack.agents import display_names
+from stackwright.core.openstack.deployed.agents import display_names
 from stackwright.core.plan.action import Action, Key, Object
 
 
@@ -57,7 +57,7 @@ class Inventory(Action):
     holders  names of back ends, or of agents as `registered` returns them
     """
 
-    verb = "look into"
+    verb = "list the content of"
     key: Key
     owner: Object
     service: str

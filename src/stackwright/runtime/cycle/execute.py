@@ -18,10 +18,10 @@ from stackwright.api.kinds import CONFIGMAP, PVC, SECRET
 from stackwright.core.conditions import steady
 from stackwright.core.errors import Conflict, StillMissing, TerminalError, TransientError, Unavailable
 from stackwright.core.objects import DIGEST, FINALIZER, MUST_BE_TEXT, is_deleting, is_text, key_of, owned, secret_data
-from stackwright.core.openstack import inventory
-from stackwright.core.openstack.agents import bounded_uses
 from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.clouds import run
+from stackwright.core.openstack.deployed import inventory
+from stackwright.core.openstack.deployed.agents import bounded_uses
 from stackwright.core.openstack.resources import ResourceKey
 from stackwright.core.plan import (
     Action,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack.transport.client import connect
-from stackwright.core.openstack.access import Access
+from stackwright.core.openstack.deployed.access import Access
 from stackwright.smoke.openstack.computing import ComputingApi
 from stackwright.smoke.openstack.errors import explained
 from stackwright.smoke.openstack.key_manager import KeyManagerApi

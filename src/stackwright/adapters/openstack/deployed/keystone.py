@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from stackwright.adapters.openstack import trustees
-from stackwright.adapters.openstack.administrator import connect_as, require_credentials
+from stackwright.adapters.openstack.deployed import trustees
+from stackwright.adapters.openstack.deployed.administrator import connect_as, require_credentials
 from stackwright.adapters.openstack.transport.client import bound, message_of, sdk_errors, status_of
 from stackwright.adapters.openstack.transport.shapes import answering
 from stackwright.adapters.threads import LibraryFailed, Workers

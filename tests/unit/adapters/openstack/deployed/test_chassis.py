@@ -9,13 +9,13 @@ import pytest
 from openstack.network.v2.agent import Agent
 from openstack.network.v2.port import Port
 
-from stackwright.adapters.openstack import agents
-from stackwright.adapters.openstack.agents import CloudAgents, forget_network_agent, network_uses
-from stackwright.adapters.openstack.chassis import HALF_DELETED
+from stackwright.adapters.openstack.deployed import agents
+from stackwright.adapters.openstack.deployed.agents import CloudAgents, forget_network_agent, network_uses
+from stackwright.adapters.openstack.deployed.chassis import HALF_DELETED
 from stackwright.adapters.openstack.transport.client import PAGE
 from stackwright.core.errors import TransientError
 from stackwright.core.plan import DeleteAgents, Inventory
-from tests.unit.adapters.openstack.test_agents import ADMIN
+from tests.unit.adapters.openstack.deployed.test_agents import ADMIN
 
 pytestmark = pytest.mark.filterwarnings("default")  # of the SDK, about itself
 NAME = "ovn-controller@node2"

@@ -10,8 +10,8 @@ import base64
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack.tenant.attach import REQUESTS, attach
-from stackwright.adapters.openstack.tenant.rest_types import REST, send
+from stackwright.adapters.openstack.tenant.rest.attach import REQUESTS, attach
+from stackwright.adapters.openstack.tenant.rest.rest_types import REST, send
 from stackwright.adapters.openstack.transport.send import succeeds
 from stackwright.adapters.openstack.transport.shapes import resource_in
 from stackwright.api.fields.mark import METADATA_KEY, unlike_marks

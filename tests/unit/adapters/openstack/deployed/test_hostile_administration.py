@@ -12,10 +12,10 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from stackwright.adapters import threads
-from stackwright.adapters.openstack import agents, inventory, moves
-from stackwright.adapters.openstack.agents import CloudAgents
-from stackwright.adapters.openstack.inventory import CloudContents, gathered
-from stackwright.adapters.openstack.keystone import KeystoneIdentity
+from stackwright.adapters.openstack.deployed import agents, inventory, moves
+from stackwright.adapters.openstack.deployed.agents import CloudAgents
+from stackwright.adapters.openstack.deployed.inventory import CloudContents, gathered
+from stackwright.adapters.openstack.deployed.keystone import KeystoneIdentity
 from stackwright.core.errors import TransientError
 from stackwright.core.openstack.clouds import CALL_SECONDS
 from stackwright.core.plan import DeleteAgents, Inventory

@@ -9,7 +9,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from stackwright.adapters.openstack.tenant.snapshot import fetch
+from stackwright.adapters.openstack.tenant.rest.reads import fetch
 from stackwright.core.openstack.errors import TransientCloudError
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from stackwright.adapters.openstack.transport.client import PAGE, message_of, sdk_errors
 from stackwright.adapters.openstack.transport.deadline import check_time
 from stackwright.core.errors import TransientError
-from stackwright.core.openstack.agents import truncated
+from stackwright.core.openstack.deployed.agents import truncated
 
 UNHOSTED = 5000  # routers without an agent that one call schedules; they are in memory
 

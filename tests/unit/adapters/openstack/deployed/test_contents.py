@@ -12,10 +12,10 @@ from openstack.block_storage.v3.volume import Volume
 from openstack.image.v2.image import Image
 from openstack.image.v2.service_info import Store
 
-from stackwright.adapters.openstack.agents import APIS
-from stackwright.adapters.openstack.inventory import LISTS, gathered, images, volumes
+from stackwright.adapters.openstack.deployed.agents import APIS
+from stackwright.adapters.openstack.deployed.inventory import LISTS, gathered, images, volumes
 from stackwright.core.errors import TransientError
-from stackwright.core.openstack.inventory import result
+from stackwright.core.openstack.deployed.inventory import result
 from stackwright.services.registry import AGENT_LISTS, PUBLIC, SERVICES
 
 STORES = ("rbd", "files", "web")  # that Glance has

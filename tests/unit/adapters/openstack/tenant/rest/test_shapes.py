@@ -11,11 +11,12 @@ from unittest.mock import Mock
 
 import pytest
 
-from stackwright.adapters.openstack.tenant.attach import delete_stale_attachments
-from stackwright.adapters.openstack.tenant.references import find
-from stackwright.adapters.openstack.tenant.requests import run
-from stackwright.adapters.openstack.tenant.rest_types import REST, resource_of
-from stackwright.adapters.openstack.tenant.snapshot import Snapshot, fetch, single
+from stackwright.adapters.openstack.tenant.rest.attach import delete_stale_attachments
+from stackwright.adapters.openstack.tenant.rest.reads import fetch, single
+from stackwright.adapters.openstack.tenant.rest.references import find
+from stackwright.adapters.openstack.tenant.rest.requests import run
+from stackwright.adapters.openstack.tenant.rest.rest_types import REST, resource_of
+from stackwright.adapters.openstack.tenant.snapshot import Snapshot
 from stackwright.adapters.openstack.transport import project_connection
 from stackwright.adapters.openstack.transport.login import Login
 from stackwright.adapters.openstack.transport.project_connection import ProjectConnection

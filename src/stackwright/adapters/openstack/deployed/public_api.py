@@ -16,8 +16,8 @@ from typing import Any
 
 import httpx2
 
-from stackwright.core.openstack.access import BAD_CA, Access
-from stackwright.core.openstack.agents import Agent
+from stackwright.core.openstack.deployed.access import BAD_CA, Access
+from stackwright.core.openstack.deployed.agents import Agent
 from stackwright.services.registry import AGENT_LISTS, PUBLIC
 
 LIMIT = 2.0

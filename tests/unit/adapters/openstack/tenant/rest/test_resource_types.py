@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from stackwright.adapters.openstack.tenant.references import find
-from stackwright.adapters.openstack.tenant.requests import run as request
-from stackwright.adapters.openstack.tenant.resource_facts import MARKS, fields
-from stackwright.adapters.openstack.tenant.rest_types import REST, RestFacts, found_of, resource_of
-from stackwright.adapters.openstack.tenant.snapshot import Snapshot, fetch, single
+from stackwright.adapters.openstack.tenant.rest.reads import fetch, single
+from stackwright.adapters.openstack.tenant.rest.references import find
+from stackwright.adapters.openstack.tenant.rest.requests import run as request
+from stackwright.adapters.openstack.tenant.rest.resource_facts import MARKS, fields
+from stackwright.adapters.openstack.tenant.rest.rest_types import REST, RestFacts, found_of, resource_of
+from stackwright.adapters.openstack.tenant.snapshot import Snapshot
 from stackwright.api.infra.params import ImageFilter, NameFilter, NeutronFilter, SubnetFilter
 from stackwright.controllers.infra.drift import corrections, unmanaged_rules
 from stackwright.controllers.infra.managed_resources import (

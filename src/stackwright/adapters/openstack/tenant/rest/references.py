@@ -7,26 +7,17 @@ those of others. A filter by project or id is used as given.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack.tenant.rest_types import REST, RestFacts, found_of
-from stackwright.adapters.openstack.transport.send import request
-from stackwright.adapters.openstack.transport.shapes import json_of, project_of, resources_in
-from stackwright.core.bounds import values_in
+from stackwright.adapters.openstack.tenant.rest.reads import pages, project_filter
+from stackwright.adapters.openstack.tenant.rest.rest_types import REST, found_of
 from stackwright.core.openstack.clouds import Query
-from stackwright.core.openstack.errors import ListTooLong, Reason, TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.errors import Reason, TransientCloudError
 from stackwright.core.openstack.resources import CloudResource
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
 
-LIMIT = 500  # items per page
-# Limits of a whole list. A Neutron port takes 1.2 KiB, a Nova server 3 KiB with 60 values.
-LARGEST = 64 << 20  # bytes after decompression
-VALUES = 1_500_000  # JSON values; each takes up to 150 bytes in Python
-MOST = 25_000  # items
-PAGES = 1000
 KEPT = 64 << 10  # bytes of results: a hundred resources, or one with very many tags
 WHOLE = 256 << 10  # the same where a status needs all results: four hundred subnets of a network
 
@@ -73,63 +64,6 @@ def find(connection: Connection, asked: Query) -> tuple[CloudResource, ...]:
         if all(_field(each, name) == where[name] for name in rest.unfiltered if name in where):
             (ours if first and raw.get("project_id") == first else others).add(each)
     return tuple(ours.things or others.things)
-
-
-def project_filter(connection: Connection, rest: RestFacts) -> dict[str, str]:
-    """The filter by the credentials' project, for types that need one; empty if the credentials have no project."""
-    project = project_of(connection) if rest.scoped else ""
-    return {"project_id": project} if project else {}
-
-
-def pages(
-    connection: Connection, rest: RestFacts, params: Mapping[str, Any], details: str = ""
-) -> Iterator[Mapping[str, Any]]:
-    """All items of a list, page by page. Raises TransientCloudError, also if it is endless, or TerminalCloudError."""
-    key, path = rest.keys, f"{rest.path}{details}"
-    more: dict[str, Any] = {"microversion": rest.microversion} if rest.microversion else {}
-    marker: dict[str, Any] = {}
-    read, values, items, markers = 0, 0, 0, set()
-    for _ in range(PAGES):
-        try:
-            response = request(
-                connection, rest.service, "GET", path, params={"limit": LIMIT, **params, **marker}, **more
-            )
-        except (TransientCloudError, TerminalCloudError) as error:
-            if marker and error.cause in (Reason.NOT_FOUND, Reason.REJECTED):  # the service exists
-                raise TransientCloudError(Reason.UNREACHABLE, f"the list of {key} changed while it was read") from None
-            raise
-        read += len(response.content)
-        values += values_in(response.content)
-        if read > LARGEST or values > VALUES:
-            raise _endless(key, f"{LARGEST >> 20} MiB or {VALUES} values")
-        answer = json_of(response)
-        found = resources_in(answer, key, rest.shape)
-        items += len(found)
-        if items > MOST:
-            raise _endless(key, f"{MOST} items")
-        yield from found
-        if len(found) < LIMIT and not _goes_on(answer, key):
-            return
-        if not found or "id" not in found[-1]:
-            return
-        last = found[-1]["id"]
-        if last in markers:
-            raise TransientCloudError(Reason.UNREACHABLE, f"the list of {key} repeats a page")
-        markers.add(last)
-        marker = {"marker": last}
-    raise _endless(key, f"{PAGES} pages")
-
-
-def _goes_on(answer: Mapping[str, Any], key: str) -> bool:
-    """Whether a response links to a next page. Neutron links to a previous page even in the first one."""
-    links = answer.get(f"{key}_links")
-    if isinstance(links, list):
-        links = [link for link in links if not (isinstance(link, dict) and link.get("rel") == "previous")]
-    return bool(links or answer.get("next"))
-
-
-def _endless(key: str, most: str) -> ListTooLong:
-    return ListTooLong(Reason.UNREACHABLE, f"the list of {key} exceeds the limit of {most}")
 
 
 def _parameter(name: str, value: Any) -> Any:

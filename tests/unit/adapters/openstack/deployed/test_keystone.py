@@ -13,8 +13,8 @@ from unittest.mock import Mock
 import pytest
 
 from stackwright.adapters import threads
-from stackwright.adapters.openstack import keystone
-from stackwright.adapters.openstack.keystone import KeystoneIdentity, error_of
+from stackwright.adapters.openstack.deployed import keystone
+from stackwright.adapters.openstack.deployed.keystone import KeystoneIdentity, error_of
 from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.openstack.clouds import CALL_SECONDS
 from stackwright.core.plan.accounts import EnsureIdentityAccount

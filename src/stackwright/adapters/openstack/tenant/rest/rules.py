@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack.tenant.attach import delete_stale_attachments, one_port
-from stackwright.adapters.openstack.tenant.resource_facts import OWN
+from stackwright.adapters.openstack.tenant.rest.attach import delete_stale_attachments, one_port
+from stackwright.adapters.openstack.tenant.rest.resource_facts import OWN
 from stackwright.adapters.openstack.transport.send import request, succeeds
 from stackwright.adapters.openstack.transport.shapes import Port, json_of, resources_in
 from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError

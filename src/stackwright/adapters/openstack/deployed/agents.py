@@ -15,17 +15,17 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from stackwright.adapters.openstack.administrator import connect_as, require_credentials
-from stackwright.adapters.openstack.chassis import CONTROLLER, delete_half_deleted, port_uses, refuse_ports
-from stackwright.adapters.openstack.moves import move_networks, move_routers
+from stackwright.adapters.openstack.deployed.administrator import connect_as, require_credentials
+from stackwright.adapters.openstack.deployed.chassis import CONTROLLER, delete_half_deleted, port_uses, refuse_ports
+from stackwright.adapters.openstack.deployed.moves import move_networks, move_routers
 from stackwright.adapters.openstack.transport.client import message_of, sdk_errors
 from stackwright.adapters.openstack.transport.deadline import check_time, late
 from stackwright.adapters.openstack.transport.shapes import answering
 from stackwright.adapters.threads import LibraryFailed, Workers
 from stackwright.core.errors import TransientError
-from stackwright.core.openstack.agents import REPORTS, registered
 from stackwright.core.openstack.clouds import CALL_SECONDS
-from stackwright.core.openstack.inventory import CONFIRM
+from stackwright.core.openstack.deployed.agents import REPORTS, registered
+from stackwright.core.openstack.deployed.inventory import CONFIRM
 from stackwright.core.plan import DeleteAgents
 
 if TYPE_CHECKING:

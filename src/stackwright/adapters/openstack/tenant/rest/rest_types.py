@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack.tenant import resource_facts, rules
-from stackwright.adapters.openstack.tenant.resource_facts import MARKS, Facts, Raw, fields
+from stackwright.adapters.openstack.tenant.rest import resource_facts, rules
+from stackwright.adapters.openstack.tenant.rest.resource_facts import MARKS, Facts, Raw, fields
 from stackwright.adapters.openstack.transport.send import COMPUTE, request
 from stackwright.adapters.openstack.transport.shapes import Image, Port, Resource, Shape, Zone
 from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
@@ -26,16 +26,24 @@ PAUSE = 20.0
 
 @dataclass(frozen=True)
 class ListPolicy:
-    """When the list of a type is fetched again.
+    """When and how the list of a type is fetched again.
 
-    waiting  its maximum age in seconds for an object that waits for a change
-    idle     the same for an object that does not wait
-    pause    its minimum age, as a multiple of its duration
+    waiting   its maximum age in seconds for an object that waits for a change
+    idle      the same for an object that does not wait
+    pause     its minimum age, as a multiple of its duration
+    changes   whether the API lists changes since a time, and the ids of those in one state; such lists are preferred to
+              whole ones, which run in the background
+    at_start  whether a new process fetches it at once, even if no object waits
+    watched   whether it is refreshed for each waiting object that can have a resource of this type, not only for those
+              that have one
     """
 
     waiting: float = 60.0
     idle: float = 180.0
     pause: float = PAUSE
+    changes: bool = False
+    at_start: bool = False
+    watched: bool = False
 
     def age(self, waits: bool, took: float) -> float:
         """Seconds from the start of a list that took so long to the start of the next."""
@@ -57,7 +65,8 @@ class RestFacts:
     scoped    whether an administrator's lists contain the resources of all projects
     shared    whether a search includes those of other projects
     optional  whether a cloud may lack the service or the extension
-    lists     when the list is fetched again
+    lists     when and how the list is fetched again
+    building  state of a resource that is being built, if the number of these is limited (`limiter.Scheduler`)
     apart     fields that a separate request changes → its method
 
     Rules of the API, from `rules`:
@@ -82,6 +91,7 @@ class RestFacts:
     shared: bool = True
     optional: bool = False
     lists: ListPolicy = ListPolicy()
+    building: str = ""
     apart: Mapping[str, str] = field(default_factory=dict)
     created: Callable[[Connection, Raw, Raw], Raw] = lambda connection, body, answer: {}
     same: Callable[[Connection, Raw], Raw | None] = lambda connection, body: None
@@ -96,8 +106,8 @@ _own_tagged = partial(_tagged, shared=False)
 REST: dict[str, RestFacts] = {
     "server": _nova(
         "/servers", "server", "servers", resource_facts.server,
-        details="/detail", lists=ListPolicy(0.5, 50.0, pause=1.0), apart={"tags": "PUT", "metadata": "POST"},
-        created=rules.building,
+        details="/detail", lists=ListPolicy(0.5, 50.0, pause=1.0, changes=True, at_start=True, watched=True),
+        building="BUILD", apart={"tags": "PUT", "metadata": "POST"}, created=rules.building,
     ),
     "floating-ip": _own_tagged(
         "/floatingips", "floatingip", "floatingips",

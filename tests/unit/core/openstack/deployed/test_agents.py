@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from stackwright.core.openstack.agents import MORE, REPORTS, bounded_uses, display_names
+from stackwright.core.openstack.deployed.agents import MORE, REPORTS, bounded_uses, display_names
 
 EVERY = [f"nova-compute@node{number:04}.example.org" for number in range(1000)]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from stackwright.adapters.openstack import keystone
+from stackwright.adapters.openstack.deployed import keystone
 from stackwright.core.errors import TerminalError
-from tests.unit.adapters.openstack.test_keystone import SPEC, Identity
+from tests.unit.adapters.openstack.deployed.test_keystone import SPEC, Identity
 
 TRUSTEE = {"domain": "heat", "username": "heat_domain_admin"}
 WANTED = {**SPEC, "additionalRoles": ["heat_stack_owner", "heat_stack_user"], "trustee": TRUSTEE}

@@ -10,14 +10,14 @@ import tempfile
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack.administrator import connect_as, require_credentials
-from stackwright.adapters.openstack.agents import APIS
+from stackwright.adapters.openstack.deployed.administrator import connect_as, require_credentials
+from stackwright.adapters.openstack.deployed.agents import APIS
 from stackwright.adapters.openstack.transport.client import PAGE, message_of, sdk_errors
 from stackwright.adapters.openstack.transport.shapes import answering
 from stackwright.adapters.threads import LibraryFailed, Workers
 from stackwright.core.errors import TransientError
-from stackwright.core.openstack.access import Access
 from stackwright.core.openstack.clouds import CALL_SECONDS
+from stackwright.core.openstack.deployed.access import Access
 from stackwright.core.plan import Inventory
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from openstack.network.v2.agent import Agent
 from openstack.network.v2.router import Router
 from requests import Response
 
-from stackwright.adapters.openstack import administrator, agents
-from stackwright.adapters.openstack.agents import (
+from stackwright.adapters.openstack.deployed import administrator, agents
+from stackwright.adapters.openstack.deployed.agents import (
     CONFIRM,
     CloudAgents,
     compute_uses,
@@ -25,10 +25,10 @@ from stackwright.adapters.openstack.agents import (
     forget_network_agent,
     network_uses,
 )
-from stackwright.adapters.openstack.inventory import gathered
+from stackwright.adapters.openstack.deployed.inventory import gathered
 from stackwright.adapters.threads import with_deadline
 from stackwright.core.errors import TerminalError, TransientError
-from stackwright.core.openstack.agents import REPORTS
+from stackwright.core.openstack.deployed.agents import REPORTS
 from stackwright.core.plan import DeleteAgents, Inventory
 
 pytestmark = pytest.mark.filterwarnings("default")  # of the SDK, about itself
