@@ -13,11 +13,11 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
-from stackwright.core.secrets import pem, renewal
+from stackwright.core.secrets import certificate_validity, pem
 
 AUTHORITY_LIFE = datetime.timedelta(days=3650)
-LIFE = datetime.timedelta(seconds=renewal.LIFE)
-EARLIER = datetime.timedelta(seconds=renewal.EARLIER)
+LIFE = datetime.timedelta(seconds=certificate_validity.LIFE)
+EARLIER = datetime.timedelta(seconds=certificate_validity.EARLIER)
 T = TypeVar("T")
 
 

@@ -27,7 +27,7 @@ from stackwright.core.objects import (
 )
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Ports
-from stackwright.core.secrets import cephkeys, fernet, renewal, revisions
+from stackwright.core.secrets import cephkeys, certificate_validity, fernet, revisions
 from stackwright.core.secrets.filling import fill, names
 from stackwright.core.secrets.writes import (
     CephAccess,
@@ -221,7 +221,7 @@ def _is_current(action: EnsureCertificate, found: Object | None, issuer: dict[st
         and data["ca.crt"] == issuer.get("ca.crt")
         and annotation(found, DIGEST) == action.digest
         and expires.isdecimal()
-        and renewal.seconds_left(float(expires), now) > 0
+        and certificate_validity.seconds_left(float(expires), now) > 0
     )
 
 

@@ -20,7 +20,7 @@ from stackwright.core.errors import place
 from stackwright.core.objects import MANAGED, secret_data
 from stackwright.core.plan import Object
 from stackwright.core.ports import Clock, Cluster
-from stackwright.core.secrets import renewal
+from stackwright.core.secrets import certificate_validity
 from stackwright.runtime import x509
 from stackwright.runtime.webhook import mounted
 
@@ -177,14 +177,14 @@ class Certificate:
 
 
 def _good(secret: Object, name: str, now: float) -> bool:
-    """Whether clients accept the certificate now and renewal.BEFORE seconds from now."""
+    """Whether clients accept the certificate now and certificate_validity.BEFORE seconds from now."""
     try:
         data = secret_data(secret)
         last = max(x509.ends(data["tls.crt"]), x509.ends(data["ca.crt"]))
     except (KeyError, ValueError):
         return False
-    return renewal.seconds_left(last, now) > 0 and all(
-        x509.serves(data, name, at) for at in (now, now + renewal.BEFORE)
+    return certificate_validity.seconds_left(last, now) > 0 and all(
+        x509.serves(data, name, at) for at in (now, now + certificate_validity.BEFORE)
     )
 
 

@@ -19,7 +19,7 @@ from stackwright.api.kinds import LEASE, SECRET
 from stackwright.core.errors import TransientError
 from stackwright.core.objects import secret_data
 from stackwright.core.plan import Object
-from stackwright.core.secrets import renewal
+from stackwright.core.secrets import certificate_validity
 from stackwright.runtime import x509
 from stackwright.runtime.memory import MemoryCluster
 from stackwright.runtime.webhook.admission import Admission
@@ -137,7 +137,7 @@ async def test_an_operator_that_waits_for_the_lease_serves_the_same_certificate_
     assert waits.served
     first = world.kept()["tls.crt"]
     keeping = asyncio.create_task(world.own.keep())
-    world.clock.offset += x509.LIFE.total_seconds() - renewal.BEFORE - EVERY / 2
+    world.clock.offset += x509.LIFE.total_seconds() - certificate_validity.BEFORE - EVERY / 2
     read = [world.trusted()]
     for _ in range(int(EVERY + SETTLE + 60)):
         await asyncio.sleep(1)
@@ -160,7 +160,7 @@ async def test_the_api_server_accepts_it_while_it_is_renewed(world: World) -> No
     await world.own.ensure()
     first = world.kept()["tls.crt"]
     keeping = asyncio.create_task(world.own.keep())
-    world.clock.offset += x509.LIFE.total_seconds() - renewal.BEFORE - EVERY / 2
+    world.clock.offset += x509.LIFE.total_seconds() - certificate_validity.BEFORE - EVERY / 2
     read = [world.trusted()]
     both = False
     for _ in range(int(EVERY + SETTLE + 60)):
