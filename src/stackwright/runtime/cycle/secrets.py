@@ -27,7 +27,8 @@ from stackwright.core.objects import (
 )
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Ports
-from stackwright.core.secrets import cephkeys, certificate_validity, fernet, revisions
+from stackwright.core.secrets import cephkeys, fernet, revisions
+from stackwright.core.secrets.certificate_validity import is_authority_old, seconds_left
 from stackwright.core.secrets.filling import fill, names
 from stackwright.core.secrets.writes import (
     CephAccess,
@@ -221,7 +222,7 @@ def _is_current(action: EnsureCertificate, found: Object | None, issuer: dict[st
         and data["ca.crt"] == issuer.get("ca.crt")
         and annotation(found, DIGEST) == action.digest
         and expires.isdecimal()
-        and certificate_validity.seconds_left(float(expires), now) > 0
+        and seconds_left(float(expires), now) > 0
     )
 
 
@@ -235,7 +236,7 @@ async def _issuer(action: EnsureCertificate, ports: Ports, manager: str) -> Obje
     while True:
         found = await ports.cluster.get(SECRET, action.authority)
         issuer = secret_data(found)
-        if found and issuer.get("ca.key") and not _old(issuer, now):
+        if found and issuer.get("ca.key") and not _is_old(issuer, now):
             return found
         await permitted(action.authority, None, ports)
         issuer = x509.authority(f"Stackwright {action.authority[0]}", now)
@@ -251,12 +252,11 @@ async def _issuer(action: EnsureCertificate, ports: Ports, manager: str) -> Obje
             lost = True
 
 
-def _old(issuer: dict[str, str], now: float) -> bool:
-    """Whether a CA ends before a certificate that it issues now; then it is replaced, so certificates stay valid."""
+def _is_old(issuer: dict[str, str], now: float) -> bool:
     from stackwright.runtime import x509  # imported here: the volume provisioner runs without its library
 
     try:
-        return x509.ends(issuer["ca.crt"]) < now + x509.LIFE.total_seconds()
+        return is_authority_old(x509.ends(issuer["ca.crt"]), now)
     except (KeyError, ValueError):
         return False  # a user's own CA: rejected with its name, never replaced
 
