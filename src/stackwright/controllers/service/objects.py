@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.api.services.helmbundle import LONGEST_START, TIMEOUT, HelmBundle
 from stackwright.controllers.service.observe import Observed, secret_name
 from stackwright.core.digest import digest
 from stackwright.core.helm.merge import merge
@@ -18,7 +18,6 @@ from stackwright.services.context import CLOUD_AUTHORITY, Context
 from stackwright.services.declaration import Certificate, Chart, Contract, Keys, Secret, bundle_name
 from stackwright.services.values import merged_values
 
-START_TIMEOUT, LONGEST = 600, 7 * 24 * 3600
 SLOWEST = 10_000_000  # bytes per second of a state transfer
 
 
@@ -113,7 +112,7 @@ def _start_timeout(values: Mapping[str, Any]) -> int:
         size = amount(str(values["volume"]["size"]))
     except (KeyError, TypeError, ValueError):  # an override may have any type; the chart's schema rejects it
         return 0
-    return min(START_TIMEOUT + int(size / SLOWEST), LONGEST)
+    return min(TIMEOUT + int(size / SLOWEST), LONGEST_START)
 
 
 def chart_values(seen: Observed, context: Context, chart: Chart) -> dict[str, Any]:
