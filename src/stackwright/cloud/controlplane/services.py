@@ -12,6 +12,7 @@ from stackwright.api.fields.lines import Line, Short
 from stackwright.api.fields.naming import OptionalObjectName, SecretKeyName
 from stackwright.api.fields.shared import Quantity
 from stackwright.api.meta import CamelModel
+from stackwright.api.rules import at
 from stackwright.api.support import (
     Unsupported,
     UnsupportedFlag,
@@ -31,6 +32,7 @@ from stackwright.cloud.controlplane.pods import (
     Template,
     replicas_field,
 )
+from stackwright.services.nova import SERVICE as NOVA
 
 
 class AdminSelector(CamelModel):
@@ -223,22 +225,12 @@ class NovaTemplate(Template):
     messaging_bus: BusReference | None = Field(None, description="The message bus, if rabbitmq-cell1 does not exist.")
     api_database_account: UnsupportedText = unsupported("Name of the database's user.")
 
-    def programs(self) -> dict[str, NovaProgram]:
-        """Path in the template → program."""
-        cell = self.cell_templates.cell1
-        return {
-            "apiServiceTemplate": self.api_service_template,
-            "metadataServiceTemplate": self.metadata_service_template,
-            "schedulerServiceTemplate": self.scheduler_service_template,
-            "cellTemplates.cell1.conductorServiceTemplate": cell.conductor_service_template,
-            "cellTemplates.cell1.noVNCProxyServiceTemplate": cell.no_vnc_proxy_service_template,
-        }
-
     @model_validator(mode="after")
     def _one_file(self) -> NovaTemplate:
         said: dict[tuple[str, str], tuple[str, str | list[str]]] = {}
-        for path, program in self.programs().items():
-            for section, options in ini.sections(program.custom_service_config).items():
+        raw = self.model_dump(by_alias=True)
+        for path in NOVA.programs:
+            for section, options in ini.sections(at(raw, path)["customServiceConfig"]).items():
                 for option, value in options.items():
                     where, before = said.setdefault((section, option), (path, value))
                     if before != value:
