@@ -31,6 +31,7 @@ Domain = Annotated[str, Format(rf"{_LABEL}(\.{_LABEL})*", 253 - 64, _DNS_NAME)]
 
 
 class Charts(Model):
+    UNDECLARED: ClassVar[str] = "repo"
     releases: FreeForm = Field(default_factory=dict, description="Chart name → {values} for that chart.")
     values: FreeForm = Field(default_factory=dict, description="Values for every chart of the group.")
     repositories: Unsupported = unsupported("Chart repositories.")
