@@ -64,7 +64,8 @@ def test_only_images_to_build_on_or_to_rule_a_node_run_as_root_and_no_two_servic
 def test_versions_match_the_content():
     ours = recipes.load().images
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    assert ours["operator"].version == project
+    chart = yaml.safe_load((ROOT / "charts/stackwright/Chart.yaml").read_text())
+    assert ours["operator"].version == chart["version"] == chart["appVersion"] == project
     assert f"coredns/coredns v{ours['coredns'].version}" in (ROOT / "tools/coredns/go.mod").read_text()
 
 
