@@ -31,6 +31,7 @@ from stackwright.controllers.catalog import controllers
 from stackwright.controllers.volume import Place
 from stackwright.core.controller import ROLES
 from stackwright.core.errors import TerminalError
+from stackwright.core.helm.limits import SHARE
 from stackwright.core.objects import label
 from stackwright.core.openstack.clouds import Clouds
 from stackwright.core.plan import Key
@@ -125,8 +126,7 @@ def ports(
 
     return Ports(
         cluster=cluster,
-        # One of four stays free for other namespaces: a call may take minutes, and its slot cannot be revoked.
-        helm=HelmCli(kubeconfig=kubeconfig, share=3, records=None if unrestricted else cluster, fence=fence),
+        helm=HelmCli(kubeconfig=kubeconfig, share=SHARE, records=None if unrestricted else cluster, fence=fence),
         clock=SystemClock(),
         entropy=SystemEntropy(),
         providers=providers(),

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 A = TypeVar("A", bound=EnsureAccount, contravariant=True)
 Patch = Object | list[Object]  # a JSON merge patch, or the operations of a JSON patch
 CHECK_SECONDS = 10  # for the check of one account, whose thread ends with it
-HELM_SECONDS = 300.0  # for one call of Helm, and as many for its turn to come
 
 
 @dataclass(frozen=True)

@@ -157,9 +157,7 @@ class _Simulation:
             agents=self.agents,
             clouds=clouds,
         )
-        self.cycle = Cycle(
-            self.world, self.clock, self._execute, self._report, pauses=not request.resumed, limited=False
-        )
+        self.cycle = Cycle(self.world, self.clock, self._execute, self._report, resumed=request.resumed, limited=False)
         self.round = 0
         self.about = ""
         self._waits: dict[tuple[Kind, Key], Wait | None] = {}  # the wait in an object's condition Ready

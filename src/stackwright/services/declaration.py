@@ -259,6 +259,8 @@ class Service:
     cleanup: bool = False  # whether features.database.cleanup contains its schedule
     own_bus: bool = False  # whether features.messaging may give it a RabbitMQ of its own
     section: str = ""  # its section of an OpenStackControlPlane
+    # Path of a program in the template of this section → component of the chart that has the name of the service.
+    programs: Mapping[str, str] = field(default_factory=dict)
     # Path in the spec of an OpenStackDeployment → accepted value → the end-to-end test that uses it: see tested.py.
     tested: Mapping[str, Mapping[str | bool, str]] = field(default_factory=dict)
 

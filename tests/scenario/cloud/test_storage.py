@@ -183,7 +183,12 @@ async def test_a_ceph_that_is_not_of_the_cloud_does_not_hold_it():
     """A user's own Ceph object, with a client of the user."""
     world = await ready_world()
     world.cluster.put(Ceph.KIND, {"metadata": {"namespace": NAMESPACE, "name": "own"}, "spec": {}})
-    client = {"instance": "own", "client": "mine", "secretName": "mine", "pools": [{"name": "volumes", "role": "volumes"}]}
+    client = {
+        "instance": "own",
+        "client": "mine",
+        "secretName": "mine",
+        "pools": [{"name": "volumes", "role": "volumes"}],
+    }
     world.cluster.put(CephClient.KIND, {"metadata": {"namespace": NAMESPACE, "name": "mine"}, "spec": client})
     await world.run(120)
     assert find(world.osdpl, "Removal") is None

@@ -15,7 +15,7 @@ from stackwright.controllers.infra.clusterapi import CLAIM
 from stackwright.core.errors import TransientError
 from stackwright.core.objects import ORPHAN
 from stackwright.core.openstack.calls import REMOVALS
-from stackwright.core.pausing import ANNOTATION
+from stackwright.core.pausing import STACKWRIGHT
 from stackwright.core.plan import HelmUpgrade
 from stackwright.forecast import simulate
 from stackwright.forecast.entries import CUT_OFF, Entry
@@ -47,7 +47,7 @@ async def test_a_service_that_is_left_out_is_a_loss_and_nothing_is_written() -> 
 
 async def test_losses_of_a_paused_cloud_are_reported_before_it_is_resumed() -> None:
     cluster = await deployed()
-    note = {"metadata": {"annotations": {ANNOTATION: "true"}}}
+    note = {"metadata": {"annotations": {STACKWRIGHT.annotation: "true"}}}
     await cluster.patch(OpenStackDeployment.KIND, CLOUD, note)
     assert "Keystone openstack/keystone" in await foreseen_losses(
         cluster, manifests(features={"services": ["~identity"]})

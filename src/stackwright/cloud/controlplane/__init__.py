@@ -134,7 +134,9 @@ class Tls(CamelModel):
 
 
 class ClientTemplate(CamelModel):
-    """No field is supported; `reference.py` lists the fields of the reference."""
+    """No field is supported."""
+
+    UNDECLARED: ClassVar[str] = "containerImage env nodeSelector topologyRef"
 
 
 class Client(CamelModel):

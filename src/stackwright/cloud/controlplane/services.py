@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -12,6 +12,8 @@ from stackwright.api.fields.lines import Line, Short
 from stackwright.api.fields.naming import OptionalObjectName, SecretKeyName
 from stackwright.api.fields.shared import Quantity
 from stackwright.api.meta import CamelModel
+from stackwright.api.reference import ANY
+from stackwright.api.rules import at
 from stackwright.api.support import (
     Unsupported,
     UnsupportedFlag,
@@ -22,6 +24,7 @@ from stackwright.api.support import (
 )
 from stackwright.cloud.controlplane.pods import (
     INI,
+    PROGRAM,
     Bus,
     BusReference,
     Configured,
@@ -31,14 +34,17 @@ from stackwright.cloud.controlplane.pods import (
     Template,
     replicas_field,
 )
+from stackwright.services.nova import SERVICE as NOVA
 
 
 class AdminSelector(CamelModel):
+    UNDECLARED: ClassVar[str] = "service"
     admin: SecretKeyName = Field("AdminPassword", description="Key of the administrator's password.")
     database: UnsupportedText = unsupported("Key of the database's password.")
 
 
 class KeystoneTemplate(Configured):
+    UNDECLARED: ClassVar[str] = "trustFlushArgs trustFlushSchedule trustFlushSuspend"
     secret: OptionalObjectName = Field(
         "", description="Secret with the administrator's password; empty for spec.secret."
     )
@@ -68,12 +74,14 @@ class GlanceStorage(CamelModel):
 
 
 class GlanceApi(CamelModel):
+    UNDECLARED: ClassVar[str] = f"{PROGRAM} apiTimeout imageCache storage"
     replicas: int = replicas_field(1)
     type: Literal["single"] = Field("single", description="One API for users and services.")
     custom_service_config: Ini = Field("", description=INI)
 
 
 class GlanceApis(CamelModel):
+    UNDECLARED: ClassVar[str] = ANY
     default: GlanceApi = Field(default_factory=lambda: GlanceApi(), description="The API.")
 
 
@@ -108,6 +116,7 @@ class HorizonTemplate(Template):
 
 
 class HeatProgram(Pods):
+    UNDECLARED: ClassVar[str] = f"{PROGRAM} apiTimeout passwordSelectors"
     replicas: int = replicas_field()
     custom_service_config: UnsupportedText = unsupported(
         "Options of one program; those of heat.template are for all programs."
@@ -129,6 +138,7 @@ SECRET_STORES: list[SecretStore] = ["simple_crypto"]
 
 
 class BarbicanProgram(Pods):
+    UNDECLARED: ClassVar[str] = f"{PROGRAM} apiTimeout enableSecureRBAC"
     replicas: int = replicas_field()
     custom_service_config: UnsupportedText = unsupported(
         "Options of one program; those of barbican.template are for all programs."
@@ -136,6 +146,7 @@ class BarbicanProgram(Pods):
 
 
 class KeystoneListener(Pods):
+    UNDECLARED: ClassVar[str] = f"{PROGRAM} apiTimeout"
     replicas: int = unused(0, "Keystone does not notify Barbican; secrets of deleted projects stay.")
     custom_service_config: UnsupportedText = unsupported("Its options.")
 
@@ -158,8 +169,11 @@ class BarbicanTemplate(Configured):
 
 # --- compute: one set of programs for both cells
 
+_IMAGES = ("api", "compute", "conductor", "metadata", "novncproxy", "scheduler")
+
 
 class NovaProgram(CamelModel):
+    UNDECLARED: ClassVar[str] = PROGRAM
     replicas: int = replicas_field()
     custom_service_config: Ini = Field("", description=f"{INI} They apply to all programs of Nova.")
 
@@ -173,6 +187,7 @@ class NovaProxy(NovaProgram):
 
 
 class Cell(CamelModel):
+    UNDECLARED: ClassVar[str] = "dbPurge nodeSelector topologyRef"
     cell_database_instance: Database = Field("openstack", description="The database.")
     cell_message_bus_instance: Literal["rabbitmq", "rabbitmq-cell1"] = Field(
         "rabbitmq-cell1", description="The message bus; Nova uses rabbitmq-cell1 for all cells if it exists."
@@ -204,6 +219,7 @@ class CellOne(Cell):
 
 
 class Cells(CamelModel):
+    UNDECLARED: ClassVar[str] = ANY
     cell0: CellZero = Field(
         default_factory=lambda: CellZero(), description="The cell of servers that were never scheduled."
     )
@@ -211,6 +227,7 @@ class Cells(CamelModel):
 
 
 class NovaTemplate(Template):
+    UNDECLARED: ClassVar[str] = f"customServiceConfig {' '.join(f'{name}ContainerImageURL' for name in _IMAGES)}"
     api_service_template: NovaProgram = Field(default_factory=lambda: NovaProgram(), description="The API.")
     metadata_service_template: NovaMetadata = Field(
         default_factory=lambda: NovaMetadata(), description="Metadata of instances."
@@ -223,22 +240,12 @@ class NovaTemplate(Template):
     messaging_bus: BusReference | None = Field(None, description="The message bus, if rabbitmq-cell1 does not exist.")
     api_database_account: UnsupportedText = unsupported("Name of the database's user.")
 
-    def programs(self) -> dict[str, NovaProgram]:
-        """Path in the template → program."""
-        cell = self.cell_templates.cell1
-        return {
-            "apiServiceTemplate": self.api_service_template,
-            "metadataServiceTemplate": self.metadata_service_template,
-            "schedulerServiceTemplate": self.scheduler_service_template,
-            "cellTemplates.cell1.conductorServiceTemplate": cell.conductor_service_template,
-            "cellTemplates.cell1.noVNCProxyServiceTemplate": cell.no_vnc_proxy_service_template,
-        }
-
     @model_validator(mode="after")
     def _one_file(self) -> NovaTemplate:
         said: dict[tuple[str, str], tuple[str, str | list[str]]] = {}
-        for path, program in self.programs().items():
-            for section, options in ini.sections(program.custom_service_config).items():
+        raw = self.model_dump(by_alias=True)
+        for path in NOVA.programs:
+            for section, options in ini.sections(at(raw, path)["customServiceConfig"]).items():
                 for option, value in options.items():
                     where, before = said.setdefault((section, option), (path, value))
                     if before != value:

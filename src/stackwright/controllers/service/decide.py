@@ -52,7 +52,7 @@ from stackwright.core.objects import (
 )
 from stackwright.core.openstack.deployed.inventory import CONFIRM
 from stackwright.core.plan import Action, Delete, Object, Plan
-from stackwright.core.secrets import renewal
+from stackwright.core.secrets.certificate_validity import seconds_left
 from stackwright.services.context import CLOUD_AUTHORITY, Context
 from stackwright.services.voters import level, release_errors
 
@@ -165,7 +165,7 @@ def _certificates(seen: Observed, context: Context) -> tuple[list[Action], list[
         }
         action = certificate_secret(seen, context, wanted)
         expires = annotation(current, EXPIRES)
-        remaining = renewal.seconds_left(float(expires), seen.now) if expires.isdecimal() else REFRESH
+        remaining = seconds_left(float(expires), seen.now) if expires.isdecimal() else REFRESH
         if not wanted.source and not (wanted.names or wanted.addresses):
             continue  # the certificate has no name or address yet
         if annotation(current, DIGEST) != action.digest or remaining <= 0:

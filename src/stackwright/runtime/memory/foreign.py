@@ -18,10 +18,10 @@ from typing import Any
 from stackwright.api.kinds import DAEMONSET, DEPLOYMENT, JOB, SECRET, STATEFULSET
 from stackwright.api.meta import Kind
 from stackwright.core.errors import TerminalError
+from stackwright.core.helm.limits import HISTORY
 from stackwright.core.helm.records import (
     BUNDLE_LABEL,
     DIGEST_LABEL,
-    HISTORY,
     bundle_label,
     manifest_digest,
     record_name,

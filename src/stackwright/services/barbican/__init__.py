@@ -48,6 +48,7 @@ SERVICE = Service(
     logging=True,
     cleanup=True,
     section="barbican",
+    programs={"barbicanAPI": "api", "barbicanWorker": "worker"},
     tested={
         "features.services": service("key-manager", _SECRET),
         "features.logging.barbican.level": levels(_SECRET),

@@ -53,6 +53,7 @@ SERVICE = Service(
     logging=True,
     cleanup=True,
     section="heat",
+    programs={"heatAPI": "api", "heatCfnAPI": "cfn", "heatEngine": "engine"},
     tested={
         "features.services": service("orchestration", _STACK),
         "features.logging.heat.level": levels(_STACK),

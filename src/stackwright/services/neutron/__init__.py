@@ -85,6 +85,7 @@ SERVICE = Service(
     logging=True,
     own_bus=True,
     section="neutron",
+    programs={"": "server"},
     tested={
         "features.services": service("networking", UP, SMALL_CLOUD),
         "features.logging.neutron.level": levels(UP),

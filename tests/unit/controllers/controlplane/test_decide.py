@@ -15,7 +15,7 @@ from stackwright.controllers.cloud.observe import Observed
 from stackwright.controllers.cloud.selection import Wanted, wanted_names, wanted_services
 from stackwright.controllers.cloud.settings import cloud_of, settings
 from stackwright.controllers.controlplane.decide import decide
-from stackwright.controllers.controlplane.levels import NOVA_COMPONENTS, levels
+from stackwright.controllers.controlplane.levels import levels
 from stackwright.controllers.controlplane.objects import SERVICES, deployment, refinement
 from stackwright.controllers.controlplane.validate import parse
 from stackwright.core.settings import Settings
@@ -23,7 +23,6 @@ from stackwright.services.cloud import Cloud
 from stackwright.services.context import Context
 from stackwright.services.registry import BY_SERVICE
 from stackwright.services.values import merged_values
-from support.paths import ROOT
 from tests.unit.controllers.builders import ANY, NAMESPACE, condition, makes_nothing, obj, with_ready
 
 KIND = OpenStackControlPlane.KIND
@@ -175,14 +174,6 @@ def test_replicas_are_a_level_that_names_their_field(change, word, source, value
 def test_one_replica_needs_no_override():
     for word in SERVICES.values():
         assert levels_of(template("keystone", replicas=1), word) == []
-
-
-@pytest.mark.parametrize(
-    ("path", "component"), NOVA_COMPONENTS.items(), ids=[path.rsplit(".", 1)[-1] for path in NOVA_COMPONENTS]
-)
-def test_the_components_of_nova_are_those_of_its_chart(path, component):
-    assert f"    {component}:" in (ROOT / "charts/nova/values.yaml").read_text()
-    assert path in spec_of().nova.template.programs()
 
 
 def test_every_bus_has_its_own_volume():
