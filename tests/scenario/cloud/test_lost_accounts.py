@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from stackwright.api.kinds import JOB, SECRET, STATEFULSET
-from stackwright.api.services.contracts import DatabaseAccount, KeystoneService, MessagingAccount
+from stackwright.api.services.contracts import DatabaseAccount
+from stackwright.controllers.contract import CONTRACTS
 from stackwright.core.errors import TerminalError, TransientError
 from stackwright.services.mariadb.kind import MariaDB
 from stackwright.services.values import LOSSES
@@ -16,11 +17,7 @@ from support.faults import Crash
 from tests.scenario.world import NAMESPACE, UNREADY, World, ready_world
 
 pytestmark = pytest.mark.looptime
-PROVIDERS = {
-    "database": (DatabaseAccount.KIND, "users"),
-    "messaging": (MessagingAccount.KIND, "users"),
-    "identity": (KeystoneService.KIND, "users"),
-}
+PROVIDERS = {contract.name: contract.kind for contract in CONTRACTS}
 each_provider = pytest.mark.parametrize("provider", PROVIDERS)
 
 
@@ -104,7 +101,7 @@ async def test_an_operator_that_never_lives_for_long_notices_a_loss(provider: st
 async def test_a_provider_that_refuses_its_administrator_has_not_shown_the_account(provider: str) -> None:
     world = await ready_world(whole=True)
     await world.stop()
-    kind, _ = PROVIDERS[provider]
+    kind = PROVIDERS[provider]
     port = getattr(world.accounts, provider)
 
     async def refuses(*_: Any) -> Any:
@@ -127,7 +124,7 @@ async def test_a_restarted_provider_is_checked_at_the_start(provider: str) -> No
     world = await ready_world(whole=True)
     await world.stop()
     before = lose(world, provider)
-    kind, _ = PROVIDERS[provider]
+    kind = PROVIDERS[provider]
     for obj in world.cluster.all(kind):
         made = copy.deepcopy(obj)
         made["status"]["providerSince"] = "2020-01-01T00:00:00Z"
@@ -142,7 +139,7 @@ async def test_a_provider_that_responds_only_after_it_is_ready_is_checked_again_
     """It restarts with or without its data. Without a prompt retry, the next check would be that of a cloud at rest."""
     world = await ready_world(whole=True)
     await world.stop()
-    before, kind = lose(world, provider), PROVIDERS[provider][0]
+    before, kind = lose(world, provider), PROVIDERS[provider]
     for obj in world.cluster.all(kind):
         made = copy.deepcopy(obj)
         made["status"]["providerSince"] = "2020-01-01T00:00:00Z"
@@ -166,7 +163,7 @@ async def test_a_provider_that_responds_only_after_it_is_ready_is_checked_again_
 @each_provider
 async def test_a_loss_is_reported_even_if_the_account_cannot_be_recreated(provider: str) -> None:
     world = await ready_world(whole=True)
-    kind, _ = PROVIDERS[provider]
+    kind = PROVIDERS[provider]
     lose(world, provider)
     port = getattr(world.accounts, provider)
 
@@ -346,7 +343,7 @@ async def test_an_account_that_stays_missing_is_not_recreated_without_end(provid
 
     works, port.missing = port.missing, nothing_is_there
     await world.run(400)
-    kind, _ = PROVIDERS[provider]
+    kind = PROVIDERS[provider]
     objects = world.cluster.all(kind)
     assert objects
     before = len(port.calls)

@@ -16,6 +16,8 @@ from stackwright.core.controller import ByOwner, Controller, Watch, all_in_names
 from stackwright.core.pausing import STACKWRIGHT
 from stackwright.core.ports import Accounts
 
+CONTRACTS = (DATABASE, MESSAGING, IDENTITY)
+
 
 def _controller(contract: Contract, accounts: Accounts) -> Controller:
     claimants = Claimants(contract.kind, partial(claims, contract), partial(uses, contract))
@@ -29,4 +31,4 @@ def _controller(contract: Contract, accounts: Accounts) -> Controller:
 
 
 def controllers(accounts: Accounts) -> tuple[Controller, ...]:
-    return tuple(_controller(contract, accounts) for contract in (DATABASE, MESSAGING, IDENTITY))
+    return tuple(_controller(contract, accounts) for contract in CONTRACTS)

@@ -20,9 +20,9 @@ from stackwright.controllers.server.record import record_of as server_record
 from stackwright.core.conditions import READY
 from stackwright.core.objects import belongs, has_finalizer, is_deleting
 from stackwright.core.openstack.calls import CloudCall, resolve_pending
-from stackwright.core.openstack.resource_types import deletion_order
+from stackwright.core.openstack.resource_types import TYPES, deletion_order
 from stackwright.core.openstack.resources import SERVER_KEY as SERVER_SLOT
-from stackwright.core.openstack.resources import mark, marked_by
+from stackwright.core.openstack.resources import CloudResource, mark, marked_by
 from stackwright.core.plan import Apply, Finalizer, Plan
 from tests.unit.controllers.infra.decisions.observations import ClusterSeen, MachineSeen, PoolSeen, ServerSeen
 from tests.unit.controllers.infra.decisions.strategies import CLOUD, COPIED, UID
@@ -102,6 +102,12 @@ def it_is_the_same_next_time(seen: Any, plan: Plan) -> None:
     assert DECIDE[type(seen)](seen) == plan
 
 
+def is_of(thing: CloudResource, call: CloudCall) -> bool:
+    """Whether an existing resource names the same other ones: a subnet of another network does not replace ours."""
+    named = [field for field in TYPES[thing.type].needs if isinstance(thing.facts.get(field), str)]
+    return all(thing.facts[field] == call.body.get(field) for field in named)
+
+
 def it_makes_one_thing_at_most_and_only_what_is_surely_not_there(seen: Any, plan: Plan) -> None:
     made = [call for call in calls(plan) if call.do == "create"]
     assert len(made) <= 1
@@ -109,7 +115,7 @@ def it_makes_one_thing_at_most_and_only_what_is_surely_not_there(seen: Any, plan
         assert seen.view.settled
         assert call.resource_key[0] not in seen.view.unlisted_types
         assert not call.id
-        assert not [t for t in seen.view.marked(UID, call.resource_key) if not is_gone(t)]
+        assert not [t for t in seen.view.marked(UID, call.resource_key) if not is_gone(t) and is_of(t, call)]
         there = seen.view.get(call.resource_key, record(seen).get(call.resource_key, ""))
         assert there is None or is_gone(there)
         assert has_finalizer(seen.obj)
