@@ -31,6 +31,8 @@ FIELDS = {
     "HeatProgram": f"{_PROGRAM} apiTimeout passwordSelectors",
     "BarbicanProgram": f"{_PROGRAM} apiTimeout enableSecureRBAC",
     "KeystoneListener": f"{_PROGRAM} apiTimeout",
+    "DesignateProgram": f"{_PROGRAM} apiTimeout passwordSelectors",
+    "DesignateTemplate": "bindType designateNetworkAttachment",
     "NovaTemplate": f"customServiceConfig {' '.join(f'{name}ContainerImageURL' for name in _IMAGES.split())}",
     "NovaProgram": _PROGRAM,
     "Cell": "dbPurge nodeSelector topologyRef",

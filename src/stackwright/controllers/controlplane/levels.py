@@ -25,6 +25,14 @@ NOVA_COMPONENTS = {
     "cellTemplates.cell1.noVNCProxyServiceTemplate": "novncproxy",
 }
 
+DESIGNATE_COMPONENTS = {
+    "api": "designateAPI",
+    "central": "designateCentral",
+    "mdns": "designateMdns",
+    "producer": "designateProducer",
+    "worker": "designateWorker",
+}
+
 
 def levels(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> list[LevelValues]:
     """(level, chart → values) for one service object, in rising priority."""
@@ -103,6 +111,20 @@ def _key_manager(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[Le
         yield from _options(where, "barbican", template.custom_service_config)
 
 
+def _dns(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[LevelValues]:
+    if spec.designate:
+        where, template = "spec.designate.template", spec.designate.template
+        for component, name in DESIGNATE_COMPONENTS.items():
+            program = getattr(template, f"designate_{component}")
+            yield _replicas(f"{where}.{name}", "designate", component, program.replicas)
+        names = [f"{each.hostname.rstrip('.')}." for each in sorted(template.ns_records, key=lambda it: it.priority)]
+        yield (
+            Level(Rank.FIELD, f"{where}.nsRecords"),
+            {"designate": {"conf": {"pool": {"ns_records": names}}}} if names else {},
+        )
+        yield from _options(where, "designate", template.custom_service_config)
+
+
 def _dashboard(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[LevelValues]:
     if spec.horizon:
         yield _replicas("spec.horizon.template", "horizon", "horizon", spec.horizon.template.replicas)
@@ -118,6 +140,7 @@ LEVELS: dict[str, Callable[[OpenStackControlPlaneSpec, Wanted], Iterable[LevelVa
     "compute": _compute,
     "orchestration": _orchestration,
     "key-manager": _key_manager,
+    "dns": _dns,
     "dashboard": _dashboard,
 }
 

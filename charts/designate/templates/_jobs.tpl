@@ -1,0 +1,44 @@
+{{- define "designate.db_sync" -}}
+name: designate-db-sync
+component: db-sync
+placement: job
+restartPolicy: OnFailure
+configmaps: [etc, bin]
+containers:
+  - name: db-sync
+    image: designate_db_sync
+    command: [python3, /opt/stackwright/migrate.py, /etc/designate/designate.conf.d, "storage:sqlalchemy", designate-manage, database, sync]
+    volumeMounts:
+      {{- include "designate.mounts" . | nindent 6 }}
+volumes:
+  {{- include "designate.snippets" (list . "database") | nindent 2 }}
+{{- end }}
+
+{{/* Writes the pool to the database, through central. */}}
+{{- define "designate.pool" -}}
+name: designate-pool
+component: pool
+placement: job
+restartPolicy: OnFailure
+configmaps: [etc, bin]
+initContainers:
+  - name: wait
+    image: designate_db_sync
+    command: [python3, /opt/stackwright/wait.py]
+    volumeMounts:
+      {{- include "designate.mounts" . | nindent 6 }}
+containers:
+  - name: pool
+    image: designate_db_sync
+    command: [python3, -P, /opt/stackwright/pool.py]
+    volumeMounts:
+      {{- include "designate.mounts" . | nindent 6 }}
+      - {name: powerdns, mountPath: /run/secrets/powerdns, readOnly: true}
+volumes:
+  {{- include "designate.snippets" (list . "database" "messaging") | nindent 2 }}
+  - name: powerdns
+    secret:
+      secretName: {{ include "lib.text" .Values.secrets.powerdns }}
+      defaultMode: 0400
+      items: [{key: key, path: key}]
+{{- end }}
