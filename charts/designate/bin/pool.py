@@ -1,12 +1,12 @@
 """Writes the pool to the database by `designate-manage pool update`: the name servers, and how workers reach them.
 
-PowerDNS wants the address of the server from which it gets zones, so the name of the Service is resolved here.
+PowerDNS and Designate want addresses instead of names, so the names of both Services are resolved here.
 """
 
 import json
 import os
 import socket
-import sys
+import time
 from pathlib import Path
 
 import yaml
@@ -18,15 +18,21 @@ ID = "794ccc2c-d751-44fe-b57f-8894c9f5c842"  # of the pool that db-sync creates,
 
 
 def address(name):
-    return socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)[0][4][0]
+    """The address of a Service, which may be created later than this pod."""
+    while True:
+        try:
+            return socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)[0][4][0]
+        except OSError as error:
+            print(f"Waiting for {name}: {error}", flush=True)
+            time.sleep(2)
 
 
-def pool(told, key, master):
-    where = {"host": told["name_server"], "port": told["port"]}
+def pool(told, key):
+    where = {"host": address(told["name_server"]), "port": told["port"]}
     target = {
         "type": "pdns4",
         "description": "PowerDNS",
-        "masters": [{"host": master, "port": told["mdns_port"]}],
+        "masters": [{"host": address(told["mdns"]), "port": told["mdns_port"]}],
         "options": {**where, "api_endpoint": told["api"], "api_token": key},
     }
     return {
@@ -42,8 +48,6 @@ def pool(told, key, master):
 
 
 if __name__ == "__main__":
-    told = json.loads(POOL.read_text())
     os.umask(0o077)
-    FILE.write_text(yaml.safe_dump([pool(told, KEY.read_text().strip(), address(told["mdns"]))]))
-    sys.stdout.flush()
+    FILE.write_text(yaml.safe_dump([pool(json.loads(POOL.read_text()), KEY.read_text().strip())]))
     os.execvp("designate-manage", ["designate-manage", "pool", "update", "--file", str(FILE)])

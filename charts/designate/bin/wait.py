@@ -1,6 +1,6 @@
 """Waits for what a process of Designate needs at its start: the schema, and `locks` and `pool` if they are arguments.
 
-`locks` waits for etcd, `pool` until the Job has written the pool with the present address of mdns. The required version of the
+`locks` waits for etcd, `pool` until the Job has written the pool with the present addresses and key. The required version of the
 schema is read from the migrations of Designate in this image.
 """
 
@@ -16,6 +16,7 @@ from pathlib import Path
 import schema
 
 FOLDER = Path("/etc/designate")
+KEY = Path("/run/secrets/powerdns/key")
 TIMEOUT = 5
 
 
@@ -33,16 +34,22 @@ def etcd_lack(url):
         return str(error)
 
 
-def pool_lack(connection, name):
-    """Error if a name server of the pool would get zones from another address."""
+def pool_lack(connection, names):
+    """Error if the pool has other addresses than the Services have, in the order of the tables, or another key."""
     try:
-        address = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)[0][4][0]
+        wanted = [socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)[0][4][0] for name in names]
     except OSError as error:
-        return f"{name}: {error}"
+        return f"{', '.join(names)}: {error}"
+    found = []
     with schema.connect(connection) as server, server.cursor() as cursor:
-        cursor.execute("SELECT host FROM pool_target_masters")
-        found = {row[0] for row in cursor.fetchall()}
-    return "" if found == {address} else f"the pool has {', '.join(sorted(found)) or 'no address'} instead of {address}"
+        for table in ("pool_target_masters", "pool_nameservers"):
+            cursor.execute(f"SELECT host FROM {table}")
+            found += [row[0] for row in cursor.fetchall()]
+        cursor.execute("SELECT value FROM pool_target_options WHERE `key` = 'api_token'")
+        keys = [row[0] for row in cursor.fetchall()]
+    if found != wanted:
+        return f"the pool has {', '.join(found) or 'no address'} instead of {', '.join(wanted)}"
+    return "" if keys == [KEY.read_text().strip()] else "the pool has another key"
 
 
 def main(parts):
@@ -54,8 +61,8 @@ def main(parts):
     if "locks" in parts and locks.scheme == "etcd3+https":
         schema.wait(lambda: etcd_lack(locks), "etcd")
     if "pool" in parts:
-        name = json.loads((FOLDER / "pool.json").read_text())["mdns"]
-        schema.wait(lambda: pool_lack(connection, name), "the pool")
+        told = json.loads((FOLDER / "pool.json").read_text())
+        schema.wait(lambda: pool_lack(connection, (told["mdns"], told["name_server"])), "the pool")
 
 
 main(sys.argv[1:])

@@ -51,6 +51,19 @@ mdns_port: {{ $e.mdns.port.dns.default }}
 {{- end }}
 {{- end }}
 
+{{/* The key of PowerDNS' API. */}}
+{{- define "designate.key_mount" -}}
+- {name: powerdns, mountPath: /run/secrets/powerdns, readOnly: true}
+{{- end }}
+
+{{- define "designate.key" -}}
+- name: powerdns
+  secret:
+    secretName: {{ include "lib.text" .Values.secrets.powerdns }}
+    defaultMode: 0400
+    items: [{key: key, path: key}]
+{{- end }}
+
 {{/*
 designate.snippets (root, parts…): the volume with the parts of the configuration that are in Secrets. Each process gets only
 the parts that it needs. root owns the files; only the group (fsGroup) of the designate user may read them.

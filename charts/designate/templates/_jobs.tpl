@@ -33,12 +33,8 @@ containers:
     command: [python3, -P, /opt/stackwright/pool.py]
     volumeMounts:
       {{- include "designate.mounts" . | nindent 6 }}
-      - {name: powerdns, mountPath: /run/secrets/powerdns, readOnly: true}
+      {{- include "designate.key_mount" . | nindent 6 }}
 volumes:
   {{- include "designate.snippets" (list . "database" "messaging") | nindent 2 }}
-  - name: powerdns
-    secret:
-      secretName: {{ include "lib.text" .Values.secrets.powerdns }}
-      defaultMode: 0400
-      items: [{key: key, path: key}]
+  {{- include "designate.key" . | nindent 2 }}
 {{- end }}

@@ -40,6 +40,7 @@ initContainers:
     volumeMounts:
       {{- include "designate.mounts" $root | nindent 6 }}
       {{- if has "locks" $parts }}{{ include "designate.locks_mount" $root | nindent 6 }}{{ end }}
+      {{- if has "pool" $parts }}{{ include "designate.key_mount" . | nindent 6 }}{{ end }}
 containers:
   - name: designate-{{ $component }}
     image: designate_{{ $component }}
@@ -62,4 +63,5 @@ containers:
 volumes:
   {{- include "designate.snippets" (list $root "database" "messaging") | nindent 2 }}
   {{- if has "locks" $parts }}{{ include "designate.locks" $root | nindent 2 }}{{ end }}
+  {{- if has "pool" $parts }}{{ include "designate.key" $root | nindent 2 }}{{ end }}
 {{- end }}

@@ -16,7 +16,7 @@ end() {
 address=$(getent hosts "$MDNS" | { read -r first _ && echo "$first"; }) || end "$MDNS has no address"
 [[ $address != *:* ]] || address="[$address]"
 until said=$(pdnsutil backend-cmd gmysql "UPDATE domains SET master = '$address:$MDNS_PORT' WHERE type = 'SLAVE'" 2>&1); do
-    ((SECONDS < 60)) || end "PowerDNS waits for its database: $(tail -n 1 <<<"$said" | cut -c 1-150)"
+    ((SECONDS < 60)) || end "PowerDNS waits for its database: …$(tail -n 1 <<<"$said" | tail -c 150)"
     sleep 2
 done
 exec pdns_server

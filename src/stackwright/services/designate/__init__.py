@@ -1,19 +1,20 @@
 """Designate: the DNS service. Users own zones and recordsets; PowerDNS answers queries about them.
 
-The API sends requests to central, which alone changes the database. Workers create and delete zones by PowerDNS' API and request
-their transfer from mdns, the hidden primary. Producers repeat periodic tasks; they divide zones among each other by etcd.
+The API sends requests to central, which alone changes the database. Workers create and delete zones by PowerDNS' API
+and request their transfer from mdns, the hidden primary. Producers repeat periodic tasks; etcd tells them who has which
+zones.
 PowerDNS has a chart of its own: it answers anybody, so it reaches nothing but its database and mdns.
 """
 
 from __future__ import annotations
 
 from stackwright.services.declaration import INGRESS, Chart, Features, Listener, Public, Service
+from stackwright.services.designate.clients import PORT
 from stackwright.services.designate.features import DesignateFeatures, DesignateSettings
 from stackwright.services.designate.kind import Designate
 from stackwright.services.designate.values import (
     DNS_PORT,
     MDNS_PORT,
-    PORT,
     POWERDNS,
     POWERDNS_API_PORT,
     certificates,
@@ -69,6 +70,7 @@ SERVICE = Service(
     from_cloud=lambda cloud: {"messaging_instance": cloud.bus("designate")},
     conf_files={"designate": "designate"},
     requires=lambda settings: ("database", "messaging", "identity", "coordination"),
+    lost_with_object="answers to queries: names do not resolve until {} is there again; its zones stay in the database",
     panels="python3-designate-dashboard",
     public=(Public("designate"),),
     logging=True,

@@ -69,7 +69,6 @@ def _designate_conf(context: Context) -> Values:
     del conf["oslo_messaging_notifications"]
     return {
         **conf,
-        "service:api": {"api_base_uri": endpoint(context).public},
         "service:central": {"managed_resource_email": f"hostmaster@{_domain(context)}"},
         "network_api:neutron": {
             "endpoints": [f"{context.spec.region}|{context.url(*NEUTRON)}"],
