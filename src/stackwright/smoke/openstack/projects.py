@@ -105,7 +105,7 @@ class ProjectsApi:
                 yield Leftover("zone", f"{project.id}/{project.name}/{zone.id}", str(zone.name), going=going)
 
     def _inside(self, project: Project) -> Connection:
-        """The administrator as a member of a project: Heat, Barbican and Designate list what is there to members only."""
+        """The administrator as a member of a project: Heat, Barbican, Designate list it to members only."""
         if project.id not in self._members:
             identity = self._identity
             role = identity.find_role(ROLE, ignore_missing=False)

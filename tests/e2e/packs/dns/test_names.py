@@ -1,4 +1,4 @@
-"""Names: what the name server answers, whose zones they are, floating IPs, restarts, a database that is away, a removal."""
+"""Names: what the name server answers, whose zones they are, floating IPs, restarts, a lost database, a removal."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def test_a_name_server_without_its_database_is_reported_and_loses_nothing(dns_cl
 def test_a_service_that_is_removed_and_added_still_has_its_zones(
     storage_cloud: FullCloud, dns_cloud: FullCloud, names: Names
 ) -> None:
-    """The plan of the removal says that names do not resolve. Databases and the key stay, addresses of Services do not."""
+    """The plan says that names do not resolve. Databases stay; the key and the addresses of Services do not."""
     zone = names.zone()
     names.active(zone)
     www = names.add(zone, "www")

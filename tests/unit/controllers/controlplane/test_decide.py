@@ -78,7 +78,7 @@ def test_the_sections_are_the_services_except_ingress():
 
 
 def test_an_absent_section_is_off_and_a_present_one_is_as_in_the_reference():
-    present = dict.fromkeys(("heat", "designate", "horizon"), {})
+    present = {"heat": {}, "designate": {}, "horizon": {}}
     assert wanted_names(deployment(spec_of({**dict.fromkeys((*APIS, "barbican")), **present}))) == [
         "database", "messaging", "memcached",
     ]  # fmt: skip
