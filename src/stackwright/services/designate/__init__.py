@@ -78,7 +78,6 @@ SERVICE = Service(
     tested={
         "features.services": service("dns", _ZONE),
         "features.logging.designate.level": levels(_ZONE),
-        "features.designate.backend.type": {"powerdns": _ZONE},
         "features.designate.backend.protocol": dict.fromkeys(("udp", "tcp", "tcp+udp"), RENDERED_ONLY),
         "features.designate.backend.on_nodes": switch(RENDERED_ONLY),
     },
