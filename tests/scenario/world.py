@@ -100,6 +100,12 @@ WORKLOADS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
         ("Deployment", "barbican-worker", "worker"),
         ("Job", "barbican-db-sync", "db-sync"),
     ),
+    "designate": (
+        *(("Deployment", f"designate-{name}", name) for name in ("api", "central", "mdns", "producer", "worker")),
+        ("Job", "designate-db-sync", "db-sync"),
+        ("Job", "designate-pool", "pool"),
+    ),
+    "powerdns": (("Deployment", "powerdns", "server"), ("Job", "powerdns-db-sync", "db-sync")),
     "libvirt": (("DaemonSet", "libvirt", "libvirt"),),
     "openvswitch": (("DaemonSet", "openvswitch", "openvswitch"),),
     "nova": (

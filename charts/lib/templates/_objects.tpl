@@ -12,7 +12,8 @@ automountServiceAccountToken: false
 {{- end }}
 
 {{/*
-lib.service (root, workload, service): service is {name, ports, headless, selector}.
+lib.service (root, workload, service): service is {name, ports, headless, selector}; of another type than ClusterIP also
+{type, externalTrafficPolicy, loadBalancerIP}.
 A headless Service includes pods that are not ready, because members use it to find each other.
 */}}
 {{- define "lib.service" -}}
@@ -28,7 +29,13 @@ spec:
   clusterIP: None
   publishNotReadyAddresses: {{ $s.notReady | default false }}
   {{- else }}
-  type: ClusterIP
+  type: {{ include "lib.text" ($s.type | default "ClusterIP") }}
+  {{- end }}
+  {{- with $s.externalTrafficPolicy }}
+  externalTrafficPolicy: {{ include "lib.text" . }}
+  {{- end }}
+  {{- with $s.loadBalancerIP }}
+  loadBalancerIP: {{ include "lib.text" . }}
   {{- end }}
   selector:
     {{- include "lib.selector" (list $root $w.component) | nindent 4 }}
@@ -41,7 +48,7 @@ spec:
     - name: {{ include "lib.text" .name }}
       port: {{ .port }}
       targetPort: {{ include "lib.text" (.targetPort | default .name) }}
-      protocol: TCP
+      protocol: {{ include "lib.text" (.protocol | default "TCP") }}
     {{- end }}
   {{- end }}
 {{- end }}

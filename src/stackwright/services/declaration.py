@@ -29,9 +29,11 @@ INGRESS = "ingress"
 
 @dataclass(frozen=True)
 class Listener:
-    """TCP ports of a component of a chart, to which other pods may connect.
+    """Ports of a component of a chart, to which other pods may connect.
 
-    ports    empty: all
+    ports    of TCP; empty: all
+    udp      ports of UDP
+    anyone   whether everybody may connect, also from outside of the cluster
     name     the name by which charts declare connections to it in `calls`
     sources  sources without such a declaration: the ingress, the operator, clients of users
     """
@@ -40,6 +42,8 @@ class Listener:
     ports: tuple[int, ...] = ()
     name: str = ""
     sources: tuple[Source, ...] = ()
+    udp: tuple[int, ...] = ()
+    anyone: bool = False
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,9 @@ class DatabaseAccountSpec(CamelModel):
         description="Secret to write: username, password, host, port, database, connection, database.conf.",
     )
     section: str = Field(
-        "database", pattern=r"^[a-z_]+$", description="Section of the option `connection` in database.conf."
+        "database",
+        pattern=r"^[a-z_]+(:[a-z_]+)?$",
+        description="Section of the option `connection` in database.conf.",
     )
     additional_databases: list[FurtherDatabase] = Field(
         default_factory=list,

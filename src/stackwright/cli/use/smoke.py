@@ -50,7 +50,7 @@ def smoke(
     killed run. The exit code is 0 if all checks passed.
 
     The checks: login, image, flavors, network, boot, dhcp, metadata, ping, ssh, security-groups, console, reboot,
-    resize; with the service orchestration stack, with key-manager secret.
+    resize; with the service orchestration stack, with key-manager secret, with dns zone.
 
     For example:
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -34,6 +34,7 @@ from stackwright.cloud.controlplane.pods import (
     Template,
     replicas_field,
 )
+from stackwright.services.designate.features import ServerName
 from stackwright.services.nova import SERVICE as NOVA
 
 
@@ -165,6 +166,42 @@ class BarbicanTemplate(Configured):
     pkcs11: Unsupported = unsupported("A hardware security module (PKCS#11).")
     messaging_bus: BusReference | None = Field(None, description="The message bus.")
     rabbit_mq_cluster_name: Bus = Field("rabbitmq", description="The message bus.")
+
+
+class DesignateProgram(Pods):
+    UNDECLARED: ClassVar[str] = f"{PROGRAM} apiTimeout passwordSelectors"
+    replicas: int = replicas_field()
+    custom_service_config: UnsupportedText = unsupported(
+        "Options of one program; those of designate.template are for all programs."
+    )
+
+
+def _designate(name: str, description: str) -> Any:
+    return Field(default_factory=lambda: DesignateProgram(), alias=f"designate{name}", description=description)
+
+
+class NsRecord(CamelModel):
+    hostname: ServerName = Field(description="Name of a name server.")
+    priority: int = Field(ge=0, le=65535, description="Its place; the lowest is the first.")
+
+
+class DesignateTemplate(Configured):
+    UNDECLARED: ClassVar[str] = "bindType designateNetworkAttachment"
+    designate_api: DesignateProgram = _designate("API", "The API.")
+    designate_central: DesignateProgram = _designate("Central", "The processes that change the database.")
+    designate_mdns: DesignateProgram = _designate("Mdns", "The servers from which name servers get zones.")
+    designate_producer: DesignateProgram = _designate("Producer", "The processes with periodic tasks.")
+    designate_worker: DesignateProgram = _designate("Worker", "The processes that change name servers.")
+    ns_records: list[NsRecord] = Field(
+        default_factory=list, max_length=13, description="NS records of all zones; default: ns1.<public domain>."
+    )
+    messaging_bus: BusReference | None = Field(None, description="The message bus.")
+    rabbit_mq_cluster_name: Bus = Field("rabbitmq", description="The message bus.")
+    backend_type: UnsupportedText = unsupported("Name servers other than PowerDNS.")
+    backend_mdns_server_protocol: UnsupportedText = unsupported("Protocol of transfers, which is TCP.")
+    designate_backendbind9: Unsupported = unsupported("BIND; PowerDNS answers queries.")
+    designate_unbound: Unsupported = unsupported("The resolver Unbound.")
+    redis_service_name: UnsupportedText = unsupported("Redis; etcd coordinates the processes.")
 
 
 # --- compute: one set of programs for both cells

@@ -52,9 +52,17 @@ def _bus(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[tuple[Rabb
         yield template, f"spec.rabbitmq.templates.{name}"
 
 
+def _dns(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[LevelValues]:
+    if spec.designate and (records := spec.designate.template.ns_records):
+        names = [f"{each.hostname.rstrip('.')}." for each in sorted(records, key=lambda record: record.priority)]
+        values = {"designate": {"conf": {"pool": {"ns_records": names}}}}
+        yield Level(Rank.FIELD, "spec.designate.template.nsRecords"), values
+
+
 LEVELS: dict[str, Callable[[OpenStackControlPlaneSpec, Wanted], Iterable[LevelValues]]] = {
     "database": _database,
     "messaging": _messaging,
+    "dns": _dns,
 }
 
 

@@ -37,7 +37,7 @@ SERVICE = Service(
             replaced={"engine": "a resource in work for more than 2 minutes stays IN_PROGRESS; update its stack then"},
             calls=(
                 *("mariadb", "rabbitmq", "memcached", "keystone"),
-                *("glance", "nova", "neutron", "cinder", "barbican", "ceph-rgw"),
+                *("glance", "nova", "neutron", "cinder", "barbican", "designate", "ceph-rgw"),
             ),
         ),
     ),
