@@ -143,7 +143,7 @@ def _machine(draw: Any, obj: Object, spec: dict[str, Any]) -> MachineSeen:
         obj["metadata"]["ownerReferences"] = [owner]
     named = {"metadata": {"name": "c"}}
     running = {**named, "spec": {}}
-    top = draw(st.sampled_from([None, None, None, running, running]))
+    top = draw(st.sampled_from([None, None, None, running, running, {**named, "spec": {"paused": True}}]))
     bootstrap = draw(st.sampled_from([{}, {"dataSecretName": "data"}]))
     return MachineSeen(
         {**obj, "status": status},

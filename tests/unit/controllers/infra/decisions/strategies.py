@@ -161,9 +161,9 @@ def lives(draw: Any, obj: Object) -> Object:
 @st.composite
 def asked(draw: Any, seen: Any, things: list[CloudResource], kinds: tuple[str, ...]) -> Any:
     """With the response of the cloud to any query."""
-    how = draw(st.sampled_from([*[""] * 15, "wrong", "trouble", "trouble"]))
+    how = draw(st.sampled_from([*[""] * 15, "paused", "wrong", "trouble", "trouble"]))
     wrong = ("spec.image: is required",) if how == "wrong" else ()
-    seen = replace(seen, errors=wrong, now=1_750_000_000.0)
+    seen = replace(seen, paused=how == "paused", errors=wrong, now=1_750_000_000.0)
     if not seen.needs_cloud:
         return seen
     if how == "trouble":
