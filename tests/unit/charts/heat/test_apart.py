@@ -42,7 +42,7 @@ def count(runs: Path) -> int:
 
 
 def memory_of_children() -> list[int]:
-    """Of each child of this process that runs apart.py, its resident set. Before it does, it shares that of its parent."""
+    """Of each child of this process that runs apart.py, its resident set. Until it does, it shares its parent's."""
     found = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
