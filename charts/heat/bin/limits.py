@@ -20,7 +20,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from apart import SECONDS
-from heat.engine import api, constraints, environment, function, parameters, stack
+from heat.engine import api, constraints, environment, function, parameters, properties, stack
 from heat.engine.clients.os import keystone
 from heat.engine.hot import functions as hot
 from heat.engine.resources import stack_resource
@@ -400,6 +400,8 @@ def install():
     bound_trees()
     api.format_stack_outputs = inside(api.format_stack_outputs)
     parameters.Parameters.validate = inside(parameters.Parameters.validate)
+    # Those of a nested stack have the patterns of its parameters.
+    properties.Properties.validate = inside(properties.Properties.validate)
     constraints.re = SimpleNamespace(compile=Pattern, findall=re.findall)
     environment.re = SimpleNamespace(compile=filter_of_types)
     # The time of this search is quadratic. Names in Keystone are shorter.

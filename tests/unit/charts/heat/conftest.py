@@ -19,8 +19,8 @@ MODULES = (
 )  # fmt: skip
 NAMES = (
     "urlfetch", "template_format", "environment_format", "api", "constraints", "environment", "function", "parameters",
-    "keystone", "functions", "resource_group", "software_deployment", "structured_config", "template", "cfg",
-    "stack", "stack_resource",
+    "properties", "keystone", "functions", "resource_group", "software_deployment", "structured_config", "template",
+    "cfg", "stack", "stack_resource",
 )  # fmt: skip
 
 

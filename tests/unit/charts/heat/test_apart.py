@@ -42,14 +42,15 @@ def count(runs: Path) -> int:
 
 
 def memory_of_children() -> list[int]:
-    """Of each child of this process, its resident set in bytes."""
+    """Of each child of this process that runs apart.py, its resident set. Until it does, it shares its parent's."""
     found = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = path.read_text().rpartition(")")[2].split()
+            command = path.with_name("cmdline").read_bytes()
         except OSError:  # it ended
             continue
-        if int(fields[1]) == os.getpid():
+        if int(fields[1]) == os.getpid() and b"apart.py" in command:
             found.append(int(fields[21]) * PAGE)
     return found
 
