@@ -71,7 +71,6 @@ SERVICE = Service(
     conf_files={"designate": "designate"},
     requires=lambda settings: ("database", "messaging", "identity", "coordination"),
     lost_with_object="answers to queries: names do not resolve until {} is there again; its zones stay in the database",
-    panels="python3-designate-dashboard",
     public=(Public("designate"),),
     logging=True,
     section="designate",
