@@ -66,7 +66,7 @@ async def _side(count: int, *, one_queue: bool) -> list[float]:
     from stackwright.api.kinds import POD
     from stackwright.controllers import helmbundle, primary
     from stackwright.core.ages import Ages
-    from stackwright.core.ports import Ports, absent
+    from stackwright.core.ports import Ports
     from stackwright.core.settings import Settings
     from stackwright.runtime.cluster.cache import CachedReader, Store, WriteThrough
     from stackwright.runtime.memory import MemoryCluster, SeededEntropy
@@ -75,8 +75,7 @@ async def _side(count: int, *, one_queue: bool) -> list[float]:
 
     clock, helm, store = _Clock(), _BusyHelm(), Store()
     cluster = MemoryCluster(clock=clock)
-    none = absent("such system in a bench")
-    ports = Ports(WriteThrough(store, cluster), helm, none, none, none, clock, SeededEntropy())  # type: ignore[arg-type]
+    ports = Ports(WriteThrough(store, cluster), helm, clock, SeededEntropy())  # type: ignore[arg-type]
     bundles, failover = helmbundle.controllers(Settings({}, {"busy": "1"}), Ages(time.monotonic)), primary.controller()
     if one_queue:
         bundles = tuple(replace(each, helm=False) for each in bundles)

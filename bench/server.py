@@ -188,7 +188,7 @@ class _Writer:
 
 def _ports(writer: Any) -> Ports:
     none = absent("that")
-    return Ports(writer, none, none, none, none, SystemClock(), SystemEntropy())
+    return Ports(writer, none, SystemClock(), SystemEntropy())
 
 
 async def _all(work: Iterable[Awaitable[Any]]) -> list[Any]:

@@ -39,7 +39,7 @@ from bench.polling import until
 from bench.rest import OURS, PODS, memory, processes, writes
 from bench.tenancy import Ground, entrance, ground
 from stackwright.cli.ui.output import as_yaml
-from stackwright.core.openstack.access import internal_entry, with_cloud
+from stackwright.core.openstack.deployed.access import internal_entry, with_cloud
 from stackwright.local.config import LocalCluster
 from stackwright.local.kubernetes import api
 

@@ -38,10 +38,8 @@ def imports() -> None:
     importlib.import_module("httpcore2")
     importlib.import_module("anyio._backends._asyncio")
     for name in (
+        "adapters.accounts",
         "adapters.helm.command",
-        "adapters.mariadb.accounts",
-        "adapters.openstack.keystone",
-        "adapters.rabbitmq",
     ):
         importlib.import_module(f"stackwright.{name}")
     for name in ("controllers.cloud.validate", "runtime.webhook.certificate"):

@@ -14,7 +14,7 @@ from typing import Any
 from bench.options import BenchError, say
 from stackwright.adapters.openstack.transport.client import connect
 from stackwright.core.objects import secret_data
-from stackwright.core.openstack.access import ADMIN_SECRET, TLS_SECRET, Access, NoAccess, access
+from stackwright.core.openstack.deployed.access import ADMIN_SECRET, TLS_SECRET, Access, NoAccess, access
 from stackwright.local.config import LocalCluster
 from stackwright.local.image.guest import guest_image
 from stackwright.local.kubernetes import api

@@ -136,7 +136,7 @@ def choose(
     those whose paths changed; the oldest first within each group. Without any, the next in rotation.
 
     A pack is due if it would be overdue before its turn when each run takes the oldest packs, with SPARE_RUNS to spare:
-    many packs of one age are thus due earlier than one pack alone.
+    many packs of one age are thus due earlier than one pack alone. Packs older than a due one are due, too.
 
     changed  pack → paths changed since its record
     ages     pack → commits since it passed, None if unknown
@@ -144,15 +144,17 @@ def choose(
     """
     known = [age for pack in packs if (age := ages.get(pack.name)) is not None]
 
-    def is_due(age: int) -> bool:
+    def has_late_turn(age: int) -> bool:
         as_old = sum(other >= age for other in known)
         return age + as_old / MOST_PACKS + SPARE_RUNS > MOST_COMMITS
+
+    due = min(filter(has_late_turn, known), default=MOST_COMMITS)
 
     def rank(pack: Pack) -> int | None:
         age = ages.get(pack.name)
         if record.get(pack.name, Run()).result != "passed":
             return 0
-        if age is None or is_due(age):
+        if age is None or age >= due:
             return 1
         return 2 if selects(pack, changed.get(pack.name, ())) else None
 

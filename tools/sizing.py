@@ -15,7 +15,7 @@ from typing import Any, get_args
 
 import yaml
 
-from stackwright.api.services.kinds import Size
+from stackwright.api.services.kinds import OPENSTACK_RELEASE, Size
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.cloud.objects import service_object
 from stackwright.controllers.cloud.selection import wanted_services
@@ -130,7 +130,7 @@ def containers(values: Values) -> Iterator[Container]:
 def cloud(size: str, preset: str, services: Iterable[str] = (), backend: str = "ml2") -> list[Container]:
     """All permanent containers of a cloud."""
     spec = {
-        "openstack_version": "epoxy",
+        "openstack_version": OPENSTACK_RELEASE,
         "preset": preset,
         "size": size,
         "public_domain_name": "cloud.example",

@@ -8,14 +8,19 @@ reads from the connection cancels all consumers as soon as the server stops. Wha
 import sys
 from pathlib import Path
 
-TAGS = "self._active_tags[consumer.queue_name] = tag\n"  # the names of consumers at RabbitMQ
+USED = (  # of a connection, which only this thread uses: one that receives has no thread of heartbeats, and no lock
+    "self._active_tags[consumer.queue_name] = tag\n",  # the names of consumers at RabbitMQ
+    "def _transport_socket_timeout(self, timeout):\n",  # in seconds, of each read
+    "self._connection_lock = DummyConnectionLock()\n",
+)
 STOPPED = '        LOG.debug("Listener is stopped")\n'
 CANCEL = """\
         tags = list(self.conn._active_tags.values())
         self.conn._active_tags.clear()  # poll() is called once more for each message
         try:
-            for tag in tags:
-                self.conn.channel.basic_cancel(str(tag))
+            with self.conn._transport_socket_timeout(10):
+                for tag in tags:
+                    self.conn.channel.basic_cancel(str(tag))
         except Exception as exc:  # of the connection; RabbitMQ returns the messages when it closes
             LOG.warning("Consumers were not cancelled: %s", exc)
 """
@@ -23,7 +28,7 @@ CANCEL = """\
 
 def patch(driver: str, connection: str) -> str:
     """The source of the driver with the cancellation. Raises SystemExit for another version."""
-    if driver.count(STOPPED) != 1 or CANCEL in driver or TAGS not in connection:
+    if driver.count(STOPPED) != 1 or CANCEL in driver or any(each not in connection for each in USED):
         sys.exit("this version of oslo.messaging stops at another place; adapt this script")
     return driver.replace(STOPPED, STOPPED + CANCEL)
 

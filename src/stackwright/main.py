@@ -31,6 +31,7 @@ from stackwright.controllers.catalog import controllers
 from stackwright.controllers.volume import Place
 from stackwright.core.controller import ROLES
 from stackwright.core.errors import TerminalError
+from stackwright.core.helm.limits import SHARE
 from stackwright.core.objects import label
 from stackwright.core.openstack.clouds import Clouds
 from stackwright.core.plan import Key
@@ -118,22 +119,17 @@ def settings(options: Options) -> Settings:
 def ports(
     cluster: Cluster, kubeconfig: str | None, clouds: Clouds, unrestricted: bool = False, fence: Fence = unfenced
 ) -> Ports:
+    from stackwright.adapters.accounts import providers
     from stackwright.adapters.helm.command import HelmCli
-    from stackwright.adapters.mariadb.accounts import MariaDbSql
-    from stackwright.adapters.openstack.agents import CloudAgents
-    from stackwright.adapters.openstack.inventory import CloudContents
-    from stackwright.adapters.openstack.keystone import KeystoneIdentity
-    from stackwright.adapters.rabbitmq import RabbitBroker
+    from stackwright.adapters.openstack.deployed.agents import CloudAgents
+    from stackwright.adapters.openstack.deployed.inventory import CloudContents
 
     return Ports(
         cluster=cluster,
-        # One of four stays free for other namespaces: a call may take minutes, and its slot cannot be revoked.
-        helm=HelmCli(kubeconfig=kubeconfig, share=3, records=None if unrestricted else cluster, fence=fence),
-        sql=MariaDbSql(),
-        broker=RabbitBroker(),
-        identity=KeystoneIdentity(),
+        helm=HelmCli(kubeconfig=kubeconfig, share=SHARE, records=None if unrestricted else cluster, fence=fence),
         clock=SystemClock(),
         entropy=SystemEntropy(),
+        providers=providers(),
         contents=CloudContents(),
         agents=CloudAgents(),
         clouds=clouds,
@@ -165,9 +161,6 @@ def provisioner(cluster: Cluster, place: Place, directories: Directories) -> Run
     wired = Ports(
         cluster=WriteThrough(store, cluster),
         helm=absent("helm"),
-        sql=absent("database"),
-        broker=absent("message bus"),
-        identity=absent("identity service"),
         clock=SystemClock(),
         entropy=SystemEntropy(),
         directories=directories,

@@ -53,6 +53,14 @@ def test_a_lookup_waits_for_a_lost_pod_of_the_dns_for_a_moment_only(chart):
     assert [name for name, pod in pods(rendered(chart)) if pod.get("dnsConfig") != wanted] == []
 
 
+@pytest.mark.parametrize("egress", [{"engine": []}, {}])
+def test_an_empty_list_of_egress_rules_permits_no_connection(egress):
+    words = ("--set-json", 'network.policies={"engine": []}', "--set-json", f"network.egress={json.dumps(egress)}")
+    (policy,) = (each["spec"] for each in rendered("heat", *words) if each["kind"] == "NetworkPolicy")
+    assert policy["policyTypes"] == (["Ingress", "Egress"] if egress else ["Ingress"])
+    assert policy.get("egress") == egress.get("engine")
+
+
 def test_the_operator_knows_the_names_of_the_pull_secrets():
     def files(*more):
         (found,) = [each for each in rendered("stackwright", *more) if each["kind"] == "ConfigMap"]

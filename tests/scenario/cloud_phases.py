@@ -7,7 +7,7 @@ import copy
 from stackwright.api.meta import Kind
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.cloud.registry import RESOURCES
-from stackwright.core.pausing import ANNOTATION
+from stackwright.core.pausing import STACKWRIGHT
 from stackwright.core.plan import Object
 from tests.scenario.world import NAME, NAMESPACE, World
 
@@ -46,11 +46,11 @@ async def phases() -> dict[str, list[Object]]:
     found["blocked"] = _objects(world)
     world.cloud()
     await world.settle()
-    await world.cluster.patch(CLOUD, (NAMESPACE, NAME), {"metadata": {"annotations": {ANNOTATION: "true"}}})
+    await world.cluster.patch(CLOUD, (NAMESPACE, NAME), {"metadata": {"annotations": {STACKWRIGHT.annotation: "true"}}})
     world.cloud(region_name="Elsewhere")
     await world.settle()
     found["paused"] = _objects(world)
-    await world.cluster.patch(CLOUD, (NAMESPACE, NAME), {"metadata": {"annotations": {ANNOTATION: None}}})
+    await world.cluster.patch(CLOUD, (NAMESPACE, NAME), {"metadata": {"annotations": {STACKWRIGHT.annotation: None}}})
     await during()
     world.delete(CLOUD, NAME)
     found["deleting"] = [obj for obj in await during() if obj["metadata"].get("deletionTimestamp")]

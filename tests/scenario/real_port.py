@@ -24,6 +24,7 @@ from stackwright.adapters.openstack.transport.send import CloudState
 from stackwright.core.openstack.calls import ADD_INTERFACE, CloudCall
 from stackwright.core.openstack.clouds import Query
 from stackwright.core.openstack.clouds import run as submit
+from stackwright.core.openstack.resource_types import TYPES
 from stackwright.core.openstack.resources import CloudRef, CloudResource
 from stackwright.core.plan import Key
 from support.openstack import MemoryClouds
@@ -74,8 +75,8 @@ class Connection:
             return [each for each in found if self._since(each, since)]
         return [each for each in found if each.state != "DELETED"]
 
-    def peek(self, since: str) -> list[str]:
-        return [each.id for each in self._now("server") if each.state == "ACTIVE" and self._since(each, since)]
+    def peek(self, what: str, since: str) -> list[str]:
+        return [each.id for each in self._now(what) if each.state == TYPES[what].built and self._since(each, since)]
 
     def single(self, what: str, id_: str) -> CloudResource | None:
         return next((each for each in self.cloud.all(what) if each.id == id_), None)

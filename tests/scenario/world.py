@@ -36,13 +36,11 @@ from stackwright.runtime.accounts import AccountChecks
 from stackwright.runtime.cluster.cache import PARTIAL, CachedReader, Store, WriteThrough
 from stackwright.runtime.events import Item
 from stackwright.runtime.memory import (
+    MemoryAccounts,
     MemoryAgents,
-    MemoryBroker,
     MemoryCluster,
     MemoryContents,
     MemoryHelm,
-    MemoryIdentity,
-    MemorySql,
     SeededEntropy,
     ceph,
 )
@@ -102,6 +100,12 @@ WORKLOADS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
         ("Deployment", "barbican-worker", "worker"),
         ("Job", "barbican-db-sync", "db-sync"),
     ),
+    "designate": (
+        *(("Deployment", f"designate-{name}", name) for name in ("api", "central", "mdns", "producer", "worker")),
+        ("Job", "designate-db-sync", "db-sync"),
+        ("Job", "designate-pool", "pool"),
+    ),
+    "powerdns": (("Deployment", "powerdns", "server"), ("Job", "powerdns-db-sync", "db-sync")),
     "libvirt": (("DaemonSet", "libvirt", "libvirt"),),
     "openvswitch": (("DaemonSet", "openvswitch", "openvswitch"),),
     "nova": (
@@ -322,7 +326,7 @@ class World:
         self.clock = LoopClock(now)
         self.cluster = MemoryCluster(clock=self.clock)
         self.helm = MemoryHelm(self.cluster, self.clock, workloads)
-        self.sql, self.broker, self.identity = MemorySql(), MemoryBroker(), MemoryIdentity()
+        self.accounts = MemoryAccounts()
         self.kubelet = Kubelet(self.cluster)
         self.entropy = SeededEntropy()
         self.reconciles: list[Item] = []
@@ -348,11 +352,9 @@ class World:
         ports = Ports(
             self.cluster,
             self.helm,
-            self.sql,
-            self.broker,
-            self.identity,
             self.clock,
             self.entropy,
+            self.accounts.providers,
             contents=self.contents,
             agents=self.agents,
             clouds=self.port(queue),
@@ -454,10 +456,7 @@ class World:
             for name in ("_objects", "_hidden", "_version", "_uids", "_charts"):
                 if hasattr(mine, name):
                     setattr(theirs, name, copy.copy(getattr(mine, name)))
-        other.sql.users, other.sql.databases = dict(self.sql.users), set(self.sql.databases)
-        other.broker.users, other.broker.vhosts = dict(self.broker.users), set(self.broker.vhosts)
-        for name in ("users", "trustees", "domains", "roles", "catalog"):
-            setattr(other.identity, name, copy.copy(getattr(self.identity, name)))
+        other.accounts.become_like(self.accounts)
         other.cluster.unserved = set(self.cluster.unserved)
         other.clouds.become_like(self.clouds)
         other.entropy = SeededEntropy(1)
@@ -534,7 +533,7 @@ class World:
     @property
     def writes(self) -> int:
         """All writes of the operator so far, to the API and to external systems."""
-        foreign = (self.helm.calls, self.sql.calls, self.broker.calls, self.identity.calls, self.agents.calls)
+        foreign = (self.helm.calls, self.accounts.calls, self.agents.calls)
         return len(self.cluster.writes) + len(self.cluster.events) + sum(map(len, foreign))
 
     def state(self) -> dict[str, Any]:
@@ -546,12 +545,10 @@ class World:
         history = ("Secret/sh.helm", "Secret/openstackdeployment.", "Secret/openstackcontrolplane.")
         return {
             "objects": {name: obj for name, obj in objects.items() if not name.startswith(history)},
-            "sql": (sorted(self.sql.users), sorted(self.sql.databases)),
-            "broker": (sorted(self.broker.users), sorted(self.broker.vhosts)),
-            "identity": (
-                *(sorted(self.identity.users), sorted(self.identity.catalog)),
-                *(sorted(self.identity.trustees), sorted(self.identity.domains), sorted(self.identity.roles)),
-            ),
+            "accounts": {
+                provider: {name: sorted(stored) for name, stored in each.content.items()}
+                for provider, each in vars(self.accounts).items()
+            },
             "passwords": self._passwords(),
             "authorities": self._authorities(),
         }
@@ -571,9 +568,12 @@ class World:
             for obj in self.cluster.all(SECRET)
             if {"username", "password"} <= (data := secret_data(obj)).keys()
         }
-        accounts = {**self.sql.users, **self.broker.users}
-        accounts |= {(None, user): password for user, password in self.identity.users.items()}
-        return {f"{user} at {host}": (host, user, word) in told for (host, user), word in accounts.items()}
+        accounts = [
+            (user if isinstance(user, tuple) else (None, user), password)  # a cloud has only one Keystone
+            for each in self.accounts
+            for user, password in each.users.items()
+        ]
+        return {f"{user} at {host}": (host, user, word) in told for (host, user), word in accounts}
 
 
 _READY: dict[str, tuple[World, float]] = {}

@@ -14,7 +14,7 @@ from stackwright.api.meta import Kind
 from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.clouds import Clouds, Deferred, Done, Query, Subscription
 from stackwright.core.openstack.resources import CloudRef, CloudResource, ProjectView
-from stackwright.core.plan import Account, DeleteAgents, HelmUpgrade, Key, Object
+from stackwright.core.plan import DeleteAgents, EnsureAccount, HelmUpgrade, Key, Object
 from stackwright.core.ports import Agents, Cluster, Helm, Patch, Ports, Provider
 
 T = TypeVar("T")
@@ -93,10 +93,10 @@ class FaultyProvider:
     def __init__(self, inner: Provider[Any], fuse: Fuse) -> None:
         self._inner, self._fuse = inner, fuse
 
-    async def account(self, action: Account, admin: Mapping[str, str], own: Mapping[str, str]) -> None:
+    async def account(self, action: EnsureAccount, admin: Mapping[str, str], own: Mapping[str, str]) -> None:
         await self._fuse.write(self._inner.account(action, admin, own))
 
-    async def missing(self, action: Account, admin: Mapping[str, str], own: Mapping[str, str] | None) -> str:
+    async def missing(self, action: EnsureAccount, admin: Mapping[str, str], own: Mapping[str, str] | None) -> str:
         return await self._inner.missing(action, admin, own)
 
 
@@ -136,9 +136,7 @@ def faulty(ports: Ports, fuse: Fuse) -> Ports:
     wrapped: dict[str, Any] = {
         "cluster": FaultyCluster(ports.cluster, fuse=fuse),
         "helm": FaultyHelm(ports.helm, fuse),
-        "sql": FaultyProvider(ports.sql, fuse),
-        "broker": FaultyProvider(ports.broker, fuse),
-        "identity": FaultyProvider(ports.identity, fuse),
+        "providers": {action: FaultyProvider(provider, fuse) for action, provider in ports.providers.items()},
         "agents": FaultyAgents(ports.agents, fuse),
         "clouds": FaultyClouds(ports.clouds, fuse),
     }

@@ -6,18 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 from stackwright.core.ports import Clock, Ports
-from stackwright.runtime.memory import (
-    MemoryBroker,
-    MemoryCluster,
-    MemoryHelm,
-    MemoryIdentity,
-    MemorySql,
-    SeededEntropy,
-)
+from stackwright.runtime.memory import MemoryAccounts, MemoryCluster, MemoryHelm, SeededEntropy
 
 
 def memory_ports(memory: MemoryCluster, clock: Clock, **given: Any) -> Ports:
     """Ports to the cluster and to new systems around it; `given` replaces some of them."""
     helm = MemoryHelm(memory, clock)
-    ports = Ports(memory, helm, MemorySql(), MemoryBroker(), MemoryIdentity(), clock, SeededEntropy())
+    ports = Ports(memory, helm, clock, SeededEntropy(), MemoryAccounts().providers)
     return replace(ports, **given)

@@ -7,9 +7,11 @@ memory cannot be foreseen, are evaluated in a process of their own (apart.py).
 """
 
 import json
+import os
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -17,7 +19,8 @@ from functools import wraps
 from pathlib import Path
 from types import SimpleNamespace
 
-from heat.engine import api, constraints, environment, function, parameters, stack
+from apart import SECONDS
+from heat.engine import api, constraints, environment, function, parameters, properties, stack
 from heat.engine.clients.os import keystone
 from heat.engine.hot import functions as hot
 from heat.engine.resources import stack_resource
@@ -30,11 +33,14 @@ MUCH = f"The functions and groups of the template produce or read more than {LAR
 LONGEST_YAQL = 16 << 10  # characters
 STEPS = 1_000_000  # of a regular expression that is matched in this process
 PATIENCE = 10  # seconds for apart.py, which has 2 of CPU time: the machine may be busy
+QUEUE = 60  # seconds to wait for the expressions of others; clients of an engine wait as long
 APART = 20  # seconds of CPU time that an operation may use in apart.py
 SLOW = "takes too much time or memory"
+BUSY = "The engine is busy with expressions of other templates; try again later"
 
 TREE = "The stack and the stacks in it have more resources than one may have (max_resources_per_stack)"
 
+_turn = threading.Lock()  # of eventlet in an engine, so others work while one waits
 _left = ContextVar("left", default=None)
 _resources = ContextVar("resources", default=None)
 
@@ -206,17 +212,49 @@ def filtered(filter_):
 
 
 def apart(name, *arguments):
-    """The result of a function of apart.py. Raises ValueError."""
-    command = [sys.executable, "-P", Path(__file__).with_name("apart.py")]
-    text = json.dumps([name, arguments]).encode()
-    try:
-        answer = json.loads(subprocess.run(command, input=text, capture_output=True, env={}, timeout=PATIENCE).stdout)
-    except (subprocess.TimeoutExpired, ValueError):
-        raise ValueError(f"The expression {SLOW}, or is invalid") from None
-    take(int(answer["seconds"] / APART * LARGEST))
+    """The result of a function of apart.py. Raises ValueError.
+
+    The operation is charged the maximum before, because a process that is killed does not tell what it used.
+    """
+    take(cost(SECONDS))
+    answer = asked(name, arguments)
+    take(cost(answer["seconds"]) - cost(SECONDS))
     if "error" in answer:
         raise ValueError(answer["error"])
     return answer["result"]
+
+
+def cost(seconds):
+    return int(seconds / APART * LARGEST)
+
+
+def asked(name, arguments):
+    """The answer of apart.py, which runs once at a time in each process of an engine. Raises ValueError."""
+    if not _turn.acquire(timeout=QUEUE):
+        raise ValueError(BUSY)
+    try:
+        text = json.dumps([name, arguments])
+        if len(text) > LARGEST:
+            raise ValueError(MUCH)
+        return evaluated(text.encode())
+    finally:
+        _turn.release()
+
+
+def evaluated(text):
+    command = [sys.executable, "-P", Path(__file__).with_name("apart.py")]
+    try:
+        # No pipes: nothing waits for them, and what is written, and read here, is limited.
+        with open(os.memfd_create("question"), "w+b") as question, open(os.memfd_create("answer"), "rb") as answer:
+            question.write(text)
+            question.seek(0)
+            streams = {"stdin": question, "stdout": answer, "stderr": subprocess.DEVNULL}
+            subprocess.run(command, **streams, env={}, timeout=PATIENCE)
+            answer.seek(0)
+            found = json.loads(answer.read(LARGEST))
+        return {**found, "seconds": float(found["seconds"])}
+    except Exception:  # some name the command; that of `timeout` is of another class under eventlet
+        raise ValueError(f"The expression {SLOW}, or is invalid") from None
 
 
 def yaql(self):
@@ -362,6 +400,8 @@ def install():
     bound_trees()
     api.format_stack_outputs = inside(api.format_stack_outputs)
     parameters.Parameters.validate = inside(parameters.Parameters.validate)
+    # Those of a nested stack have the patterns of its parameters.
+    properties.Properties.validate = inside(properties.Properties.validate)
     constraints.re = SimpleNamespace(compile=Pattern, findall=re.findall)
     environment.re = SimpleNamespace(compile=filter_of_types)
     # The time of this search is quadratic. Names in Keystone are shorter.

@@ -20,7 +20,7 @@ LONG = f"A string has more than {LONGEST} characters"
 DEEP = f"The text is nested deeper than {DEEPEST} levels"
 TAG = "tag:yaml.org,2002:"
 TAGS = {TAG + name for name in ("map", "seq", "str", "int", "float", "bool", "null", "timestamp")}
-DIRECTIVE = re.compile(r"^\ufeff?%", re.MULTILINE)
+DIRECTIVE = re.compile(r"(?:^|[\n\r\x85\u2028\u2029])\ufeff?%")  # these characters begin a line in YAML
 RESOLVER = yaml.resolver.Resolver()
 
 

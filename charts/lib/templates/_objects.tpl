@@ -12,7 +12,8 @@ automountServiceAccountToken: false
 {{- end }}
 
 {{/*
-lib.service (root, workload, service): service is {name, ports, headless, selector}.
+lib.service (root, workload, service): service is {name, ports, headless, selector}; of another type than ClusterIP also
+{type, externalTrafficPolicy, loadBalancerIP}.
 A headless Service includes pods that are not ready, because members use it to find each other.
 */}}
 {{- define "lib.service" -}}
@@ -28,7 +29,13 @@ spec:
   clusterIP: None
   publishNotReadyAddresses: {{ $s.notReady | default false }}
   {{- else }}
-  type: ClusterIP
+  type: {{ include "lib.text" ($s.type | default "ClusterIP") }}
+  {{- end }}
+  {{- with $s.externalTrafficPolicy }}
+  externalTrafficPolicy: {{ include "lib.text" . }}
+  {{- end }}
+  {{- with $s.loadBalancerIP }}
+  loadBalancerIP: {{ include "lib.text" . }}
   {{- end }}
   selector:
     {{- include "lib.selector" (list $root $w.component) | nindent 4 }}
@@ -41,7 +48,7 @@ spec:
     - name: {{ include "lib.text" .name }}
       port: {{ .port }}
       targetPort: {{ include "lib.text" (.targetPort | default .name) }}
-      protocol: TCP
+      protocol: {{ include "lib.text" (.protocol | default "TCP") }}
     {{- end }}
   {{- end }}
 {{- end }}
@@ -141,7 +148,7 @@ spec:
 {{/*
 lib.network_policy (root, workload): the connections that a component's pods accept (network.policies.<component>) and open
 (network.egress.<component>), rules in Kubernetes' form. A component without an entry in policies accepts all connections, one
-with an empty list none; one without an entry in egress opens all connections.
+with an empty list none; likewise in egress.
 */}}
 {{- define "lib.network_policy" -}}
 {{- $root := index . 0 -}}
@@ -156,13 +163,13 @@ spec:
   podSelector:
     matchLabels:
       {{- include "lib.selector" (list $root $w.component) | nindent 6 }}
-  {{- $egress := get (dig "egress" dict ($root.Values.network | default dict)) $w.component }}
-  policyTypes: [Ingress{{ if $egress }}, Egress{{ end }}]
+  {{- $egress := dig "egress" dict ($root.Values.network | default dict) }}
+  policyTypes: [Ingress{{ if hasKey $egress $w.component }}, Egress{{ end }}]
   ingress:
     {{- toYaml (get $policies $w.component) | nindent 4 }}
-  {{- with $egress }}
+  {{- if hasKey $egress $w.component }}
   egress:
-    {{- toYaml . | nindent 4 }}
+    {{- toYaml (get $egress $w.component) | nindent 4 }}
   {{- end }}
 {{- end }}
 {{- end }}

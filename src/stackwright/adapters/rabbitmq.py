@@ -15,7 +15,7 @@ import aiohttp
 from yarl import URL
 
 from stackwright.core.errors import TerminalError, TransientError
-from stackwright.core.plan import BrokerAccount
+from stackwright.core.plan.accounts import EnsureMessagingAccount
 
 PORT = 15672
 MOST = 256 << 10  # bytes of one response
@@ -24,18 +24,20 @@ _HASHES = {"rabbit_password_hashing_sha256": hashlib.sha256, "rabbit_password_ha
 Request = tuple[str, str, Mapping[str, Any] | None]
 
 
-class RabbitBroker:
-    """core.ports.Provider of BrokerAccount."""
+class RabbitMqMessaging:
+    """core.ports.Provider of EnsureMessagingAccount."""
 
     def __init__(self, port: int = PORT, timeout: float = 30) -> None:
         self._port = port
         self._seconds = timeout  # for all requests of a call
         self._timeout = aiohttp.ClientTimeout(connect=3)
 
-    async def account(self, action: BrokerAccount, admin: Mapping[str, str], own: Mapping[str, str]) -> None:
+    async def account(self, action: EnsureMessagingAccount, admin: Mapping[str, str], own: Mapping[str, str]) -> None:
         await self._send(action, admin, requests(action, own.get("password", "")))
 
-    async def missing(self, action: BrokerAccount, admin: Mapping[str, str], own: Mapping[str, str] | None) -> str:
+    async def missing(
+        self, action: EnsureMessagingAccount, admin: Mapping[str, str], own: Mapping[str, str] | None
+    ) -> str:
         """The password is compared with its hash: to log in, an account would need rights in the management API."""
         found = await self._send(action, admin, checks(action))
         lost = [what for what, path in parts(action).items() if found[path] is None]
@@ -45,7 +47,7 @@ class RabbitBroker:
         return "; ".join(lost)
 
     async def _send(
-        self, action: BrokerAccount, admin: Mapping[str, str], wanted: list[Request]
+        self, action: EnsureMessagingAccount, admin: Mapping[str, str], wanted: list[Request]
     ) -> dict[str, Mapping[str, Any] | None]:
         """Send all requests in order; returns the object at each path, empty if the response has none, and None for
         those that were not found.
@@ -81,7 +83,7 @@ class RabbitBroker:
             raise TransientError(f"RabbitMQ at {action.host} does not respond: {type(error).__name__}") from None
 
     @staticmethod
-    async def _read(action: BrokerAccount, response: aiohttp.ClientResponse) -> bytes:
+    async def _read(action: EnsureMessagingAccount, response: aiohttp.ClientResponse) -> bytes:
         found = bytearray()
         async for piece in response.content.iter_any():
             found += piece
@@ -90,7 +92,7 @@ class RabbitBroker:
         return bytes(found)
 
 
-def requests(action: BrokerAccount, password: str) -> list[Request]:
+def requests(action: EnsureMessagingAccount, password: str) -> list[Request]:
     """Requests that create, update or remove the account, in order: method, path, body."""
     vhost, user = quote(action.vhost, safe=""), quote(action.username, safe="")
     if action.absent:
@@ -103,7 +105,7 @@ def requests(action: BrokerAccount, password: str) -> list[Request]:
     ]
 
 
-def parts(action: BrokerAccount) -> dict[str, str]:
+def parts(action: EnsureMessagingAccount) -> dict[str, str]:
     """Description → path in the API, for each part of an account."""
     vhost, user = quote(action.vhost, safe=""), quote(action.username, safe="")
     return {
@@ -113,7 +115,7 @@ def parts(action: BrokerAccount) -> dict[str, str]:
     }
 
 
-def checks(action: BrokerAccount) -> list[Request]:
+def checks(action: EnsureMessagingAccount) -> list[Request]:
     return [("GET", path, None) for path in parts(action).values()]
 
 
@@ -131,7 +133,7 @@ def is_password(user: Mapping[str, Any], password: str) -> bool:
     return hmac.compare_digest(algorithm(stored[:4] + password.encode()).digest(), stored[4:])
 
 
-def error_of(action: BrokerAccount, status: int, text: str) -> Exception:
+def error_of(action: EnsureMessagingAccount, status: int, text: str) -> Exception:
     where = f"RabbitMQ at {action.host}"
     if status in (401, 403):
         secret = "/".join(action.admin_secret)

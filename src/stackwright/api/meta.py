@@ -62,9 +62,15 @@ class Kind:
 
 
 class Model(BaseModel):
-    """Base of all parts of a spec: unknown fields are rejected, instances are immutable, types are not coerced."""
+    """Base of all parts of a spec: unknown fields are rejected, instances are immutable, types are not coerced.
+
+    UNDECLARED: names of fields of the reference systems that the model lacks; those of its bases also apply. They are
+    rejected as unsupported.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    UNDECLARED: ClassVar[str] = ""
 
     @model_validator(mode="before")
     @classmethod

@@ -1,4 +1,4 @@
-"""Fields of the reference systems that no model declares, because they are rare and CRDs must stay small.
+"""Names of the reference systems: of services and kinds that no model declares, and of undeclared fields.
 
 They are rejected as unsupported rather than unknown. Pure data.
 """
@@ -6,43 +6,6 @@ They are rejected as unsupported rather than unknown. Pure data.
 from __future__ import annotations
 
 ANY = "*"  # any other name: in the reference, the field is a map, and the model has only some of its entries
-
-_PLACED = "containerImage nodeSelector topologyRef resources networkAttachments override tls"
-_PROGRAM = f"{_PLACED} customServiceConfigSecrets defaultConfigOverwrite"
-_IMAGES = "api compute conductor metadata novncproxy scheduler"
-
-# Model → names of undeclared fields; those of a base model also apply.
-FIELDS = {
-    # OpenStackDeployment
-    "Charts": "repo",
-    "Logging": "aodh barbican designate gnocchi heat ironic manila masakari octavia panko",
-    # OpenStackControlPlane
-    "BusReference": "user vhost",
-    "ClientTemplate": "containerImage env nodeSelector topologyRef",
-    "ApiCertificate": "secretName",
-    "PodTls": "api caSecretName mtls ovn secretName",
-    "PodResources": "claims limits requests",
-    "PodOverride": "probes service",
-    "Template": "auth messagingBus rabbitMqClusterName",
-    "AdminSelector": "service",
-    "KeystoneTemplate": "trustFlushArgs trustFlushSchedule trustFlushSuspend",
-    "GlanceApi": f"{_PROGRAM} apiTimeout imageCache storage",
-    "GlanceApis": ANY,
-    "HeatProgram": f"{_PROGRAM} apiTimeout passwordSelectors",
-    "BarbicanProgram": f"{_PROGRAM} apiTimeout enableSecureRBAC",
-    "KeystoneListener": f"{_PROGRAM} apiTimeout",
-    "NovaTemplate": f"customServiceConfig {' '.join(f'{name}ContainerImageURL' for name in _IMAGES.split())}",
-    "NovaProgram": _PROGRAM,
-    "Cell": "dbPurge nodeSelector topologyRef",
-    "Cells": ANY,
-    "GaleraTemplates": ANY,
-    "RabbitTemplates": ANY,
-    "RabbitTemplate": (
-        "affinity delayStartSeconds skipPostDeploySteps targetVersion terminationGracePeriodSeconds tolerations"
-    ),
-    "MemcachedTemplates": ANY,
-    "MemcachedTemplate": "cacheSize maxConn",
-}
 
 # Services of an OpenStackDeployment in the reference, and programs of them; `cloud/service_names.py` subtracts those
 # that are declared.
@@ -78,5 +41,7 @@ KINDS = frozenset(_KINDS.split())
 
 
 def names_of(model: type) -> set[str]:
-    """Fields of the reference that a model does not declare; includes ANY if the reference allows all other names."""
-    return {name for base in model.__mro__ for name in FIELDS.get(base.__name__, "").split()}
+    """Fields of the reference that a model does not declare (`UNDECLARED`); includes ANY if the reference allows all
+    other names.
+    """
+    return {name for base in model.__mro__ for name in vars(base).get("UNDECLARED", "").split()}

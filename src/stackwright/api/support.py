@@ -2,7 +2,7 @@
 
 As in the reference, a field requests nothing if its value is empty (false, "" or an empty list), or if it is a section
 with `enabled: false`, regardless of its other fields. Rare fields are not in the models and CRDs, which must stay
-small; `reference.py` lists their names.
+small; a model has their names in `UNDECLARED` (`Model`).
 
 A few fields are accepted without effect, such as the source of passwords that Stackwright generates. The condition
 UnusedFields names those that are set.

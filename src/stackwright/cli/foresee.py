@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 
 from stackwright.adapters.helm.command import HelmCli, chart_digests, privileged_charts
-from stackwright.adapters.openstack.inventory import PublicContents
+from stackwright.adapters.openstack.deployed.inventory import PublicContents
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
 from stackwright.api.kinds import CONFIGMAP, SECRET
 from stackwright.cli.cluster.connection import the_cloud
@@ -22,7 +22,7 @@ from stackwright.cli.manifests.load import MANAGER, Manifest
 from stackwright.cli.state.access import reachable_login, read_access
 from stackwright.cloud.registry import CLOUD_KINDS, kind_of
 from stackwright.core.errors import TerminalError, TransientError
-from stackwright.core.openstack.access import Access
+from stackwright.core.openstack.deployed.access import Access
 from stackwright.core.plan import Object
 from stackwright.core.ports import Reader
 from stackwright.core.settings import OPERATOR_NAMESPACE, PULLS, Settings, pulls

@@ -43,14 +43,12 @@ def change(what: str, namespace: str, kubeconfig: KubeconfigOption, *, paused: b
 
 async def _annotated(cluster: Cluster, kind: Kind, obj: Object, paused: bool) -> bool:
     from stackwright.cloud.registry import INFRA_KINDS
-    from stackwright.controllers.infra import clusterapi
     from stackwright.core.objects import key_of
-    from stackwright.core.pausing import ANNOTATION
-    from stackwright.runtime.cycle import pausing
+    from stackwright.core.pausing import CLUSTER_API, STACKWRIGHT
 
-    of_cluster_api = kind in {resource.KIND for resource in INFRA_KINDS}
-    if (clusterapi.is_capi_paused(obj) if of_cluster_api else pausing.is_stackwright_paused(obj)) == paused:
+    pause = CLUSTER_API if kind in {resource.KIND for resource in INFRA_KINDS} else STACKWRIGHT
+    if pause.is_set(obj) == paused:
         return False
-    note = {clusterapi.PAUSED if of_cluster_api else ANNOTATION: "true" if paused else None}
+    note = {pause.annotation: "true" if paused else None}
     await cluster.patch(kind, key_of(obj), {"metadata": {"annotations": note}})
     return True

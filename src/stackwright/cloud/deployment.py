@@ -16,7 +16,7 @@ from stackwright.api.fields.naming import Format, OptionalObjectName
 from stackwright.api.meta import LCM, Column, Kind, Model, Resource, Status
 from stackwright.api.rules import ERRORS, Change
 from stackwright.api.services.helmbundle import FreeForm
-from stackwright.api.services.kinds import Release, Size
+from stackwright.api.services.kinds import OPENSTACK_RELEASE, OPENSTACK_VERSION, Release, Size
 from stackwright.api.services.voters import SIZE_KEEPS_VOTERS
 from stackwright.api.support import Unsupported, unsupported, unused
 from stackwright.api.wording import unknown
@@ -31,6 +31,7 @@ Domain = Annotated[str, Format(rf"{_LABEL}(\.{_LABEL})*", 253 - 64, _DNS_NAME)]
 
 
 class Charts(Model):
+    UNDECLARED: ClassVar[str] = "repo"
     releases: FreeForm = Field(default_factory=dict, description="Chart name → {values} for that chart.")
     values: FreeForm = Field(default_factory=dict, description="Values for every chart of the group.")
     repositories: Unsupported = unsupported("Chart repositories.")
@@ -63,7 +64,7 @@ class NodeOverride(Model):
 
 
 class OpenStackDeploymentSpec(Model):
-    openstack_version: Release = Field(description="OpenStack release; epoxy is 2025.1.")
+    openstack_version: Release = Field(description=f"OpenStack release; {OPENSTACK_RELEASE} is {OPENSTACK_VERSION}.")
     preset: Preset = Field(description="Preset of deployed services.")
     size: Size = Field(description="Size of the cloud: replicas, workers, memory.")
     public_domain_name: Domain = Field("it.just.works", description="Domain of public endpoints: <service>.<domain>.")

@@ -6,7 +6,7 @@ Each service adds its own fields (`derived`). A field of the reference that no s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 from pydantic import Field, create_model, field_validator
 
@@ -53,6 +53,7 @@ class Cadf(Model):
     }
 )
 class Logging(Model):
+    UNDECLARED: ClassVar[str] = "aodh barbican designate gnocchi heat ironic manila masakari octavia panko"
     cadf: Cadf | None = Field(None, description="Audit events (CADF) of the identity service.")
 
     def level(self, declared: Service) -> LogLevel:

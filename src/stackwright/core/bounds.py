@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 DEEPEST = 100  # levels of a YAML document or a spec
 VALUES = 20_000  # of a spec; the largest known cloud has some hundreds
+DIRECTIVE = re.compile(r"(?:^|[\n\r\x85\u2028\u2029])\ufeff?%")  # of YAML; libyaml compares each with all others
 LONGEST_NAME = 512  # characters of a field's name; a label of Kubernetes with its value has 382
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from stackwright.api.meta import Kind
 from stackwright.core.objects import is_deleting
+from stackwright.core.pausing import Pause
 from stackwright.core.plan import Key, Object, Plan
 from stackwright.core.ports import Reader
 
@@ -40,7 +41,7 @@ class Controller:
              a failed action, and an Event reports an internal error
     finalizes   whether it removes the finalizer of the object: it reports Ready while the object is being deleted,
                 another controller before
-    pausable whether `stackwright pause` stops its actions: those that change a cloud
+    pause    what pauses its objects, so that its actions stop; an observation for CLUSTER_API has the cause as `paused`
     urgent   short work that must not wait behind long calls (Helm's take minutes): it has its own workers
     remote   it sends requests to users' OpenStacks, which may take minutes: each namespace has workers for it
     helm     it waits for Helm, which users may keep busy: each namespace has separate workers for it
@@ -59,7 +60,7 @@ class Controller:
     helm: bool = False
     owns_ready: bool = True
     finalizes: bool = False
-    pausable: bool = False
+    pause: Pause | None = None
     forecast: bool = True
 
     def owns_ready_of(self, obj: Object) -> bool:

@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from stackwright.api.meta import Kind
 from stackwright.core.errors import TerminalError
-from stackwright.core.plan import (
-    Account,
-    BrokerAccount,
-    CatalogEntry,
-    DeleteAgents,
-    HelmUpgrade,
-    Inventory,
-    Key,
-    Object,
-    SqlAccount,
-)
+from stackwright.core.plan import DeleteAgents, EnsureAccount, HelmUpgrade, Inventory, Key, Object
 
 if TYPE_CHECKING:
     from stackwright.core.openstack.clouds import Clouds
 
-A = TypeVar("A", bound=Account, contravariant=True)
+A = TypeVar("A", bound=EnsureAccount, contravariant=True)
 Patch = Object | list[Object]  # a JSON merge patch, or the operations of a JSON patch
 CHECK_SECONDS = 10  # for the check of one account, whose thread ends with it
-HELM_SECONDS = 300.0  # for one call of Helm, and as many for its turn to come
 
 
 @dataclass(frozen=True)
@@ -105,7 +94,7 @@ class Helm(Protocol):
 
 
 class Provider(Protocol[A]):
-    """The accounts in a MariaDB, in a RabbitMQ, or in Keystone."""
+    """The accounts of one kind: those in a MariaDB, in a RabbitMQ, or in Keystone."""
 
     async def account(self, action: A, admin: Mapping[str, str], own: Mapping[str, str]) -> None:
         """Create, update or delete an account.
@@ -121,8 +110,18 @@ class Provider(Protocol[A]):
         """
 
 
+Providers = Mapping[type[EnsureAccount], Provider[Any]]  # by the class of the action; see `provided`
+
+
+def provided(action: type[A], by: Provider[A]) -> tuple[type[EnsureAccount], Provider[Any]]:
+    """An entry of Providers, of whose parts mypy checks that they belong together."""
+    return action, by
+
+
 class Accounts(Protocol):
-    async def missing(self, action: Account, provider: str, changed: bool = False, before: bool = False) -> str | None:
+    async def missing(
+        self, action: EnsureAccount, provider: str, changed: bool = False, before: bool = False
+    ) -> str | None:
         """Text that names the parts of an account its provider no longer has; empty if complete.
 
         Returns None if the account cannot be checked; the action that creates it reports the cause. Raises
@@ -137,7 +136,9 @@ class Accounts(Protocol):
 class Unchecked:
     """core.ports.Accounts for plans and tests: it reports every account as complete."""
 
-    async def missing(self, action: Account, provider: str, changed: bool = False, before: bool = False) -> str | None:
+    async def missing(
+        self, action: EnsureAccount, provider: str, changed: bool = False, before: bool = False
+    ) -> str | None:
         return ""
 
 
@@ -221,22 +222,18 @@ class Ports:
 
     cluster: Cluster
     helm: Helm
-    sql: Provider[SqlAccount]
-    broker: Provider[BrokerAccount]
-    identity: Provider[CatalogEntry]
     clock: Clock
     entropy: Entropy
+    providers: Providers = field(default_factory=dict)
     directories: Directories = NO_DIRECTORIES
     contents: Contents = NO_CONTENTS
     agents: Agents = NO_AGENTS
     clouds: Clouds = NO_CLOUDS
     fence: Fence = unfenced
 
-    def provider(self, action: Account) -> Provider[Any]:
-        match action:
-            case SqlAccount():
-                return self.sql
-            case BrokerAccount():
-                return self.broker
-            case CatalogEntry():
-                return self.identity
+    def provider(self, action: A) -> Provider[A]:
+        """The provider that executes the action. Raises TerminalError if this process has none."""
+        try:
+            return self.providers[type(action)]
+        except KeyError:
+            raise TerminalError(f"this process has no provider of accounts to {action.target}") from None

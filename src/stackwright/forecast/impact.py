@@ -17,7 +17,7 @@ from stackwright.api.meta import Kind
 from stackwright.api.services.contracts import DatabaseAccount
 from stackwright.core.helm.rollouts import node_of
 from stackwright.core.objects import annotation, key_of, label
-from stackwright.core.plan import Apply, Delete, HelmUninstall, HelmUpgrade, Key, Object, SqlAccount
+from stackwright.core.plan import Apply, Delete, EnsureAccount, HelmUninstall, HelmUpgrade, Key, Object
 from stackwright.forecast.simulate import Step
 from stackwright.services.declaration import Service
 from stackwright.services.mariadb.kind import MariaDB
@@ -92,8 +92,8 @@ def _lost(step: Step, facts: Facts) -> Iterator[str]:
         return
     if isinstance(action, Apply) and step.before is not None:
         yield from _backends(step.before, action.obj)
-    elif isinstance(action, SqlAccount) and action.absent:
-        yield from (f"database {name} at {action.host}" for name in action.dropped)
+    elif isinstance(action, EnsureAccount):
+        yield from action.lost_data
     elif isinstance(action, HelmUninstall) or (isinstance(action, HelmUpgrade) and _without_claims(action.values)):
         yield from _claims(action.release, facts)
     kind, key = _gone(step) or (None, ("", ""))
@@ -135,6 +135,8 @@ def _backends(before: Object, after: Object) -> Iterator[str]:
     name = f"{declared.kind.kind} {'/'.join(key_of(before))}"
     if declared.driver and (was := declared.driver(old)) != (will := declared.driver(new)):
         yield f"back end {was} of {name}, replaced by {will}: running servers lose access to its data"
+    if (place := declared.outside(old)) and place != declared.outside(new):
+        yield f"access to the data of {name} in {place}"
     if declared.backends:  # a back end with data is removed only if the spec permits it
         used = (before.get("status") or {}).get("backends") or declared.backends(old)
         gone = {*used, *declared.backends(old)} & set((after.get("spec") or {}).get("orphan") or ())

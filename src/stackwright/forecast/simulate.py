@@ -23,7 +23,7 @@ from stackwright.core.controller import Controller
 from stackwright.core.errors import Conflict, TerminalError, TransientError
 from stackwright.core.objects import key_of
 from stackwright.core.openstack.clouds import Clouds
-from stackwright.core.openstack.inventory import CONFIRM
+from stackwright.core.openstack.deployed.inventory import CONFIRM
 from stackwright.core.openstack.resources import ResourceKey
 from stackwright.core.plan import Action, Apply, DeleteAgents, Inventory, Key, Object, Plan
 from stackwright.core.ports import Contents, Ports, Reader
@@ -36,13 +36,11 @@ from stackwright.runtime.cycle.execute import execute
 from stackwright.runtime.cycle.report import report
 from stackwright.runtime.memory import (
     FrozenClock,
+    MemoryAccounts,
     MemoryAgents,
-    MemoryBroker,
     MemoryCluster,
     MemoryContents,
     MemoryHelm,
-    MemoryIdentity,
-    MemorySql,
     SeededEntropy,
     ceph,
 )
@@ -152,18 +150,14 @@ class _Simulation:
         self.ports = Ports(
             cluster=self.world,
             helm=MemoryHelm(self.world, self.clock),
-            sql=MemorySql(),
-            broker=MemoryBroker(),
-            identity=MemoryIdentity(),
             clock=self.clock,
             entropy=SeededEntropy(),
+            providers=MemoryAccounts().providers,
             contents=outside.contents or MemoryContents(),
             agents=self.agents,
             clouds=clouds,
         )
-        self.cycle = Cycle(
-            self.world, self.clock, self._execute, self._report, pauses=not request.resumed, limited=False
-        )
+        self.cycle = Cycle(self.world, self.clock, self._execute, self._report, resumed=request.resumed, limited=False)
         self.round = 0
         self.about = ""
         self._waits: dict[tuple[Kind, Key], Wait | None] = {}  # the wait in an object's condition Ready

@@ -19,7 +19,7 @@ from stackwright.api.kinds import SECRET
 from stackwright.core.digest import digest
 from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.objects import is_text, secret_data
-from stackwright.core.plan import Account, Key
+from stackwright.core.plan import EnsureAccount, Key
 from stackwright.core.ports import CHECK_SECONDS, Ports
 
 # In seconds. KEPT is shorter than the requeue interval of contracts, so that each requeue queries the provider.
@@ -43,7 +43,7 @@ class _Silence:
 
 
 class AccountChecks:
-    """core.ports.Accounts, implemented by the ports of the providers."""
+    """core.ports.Accounts, implemented by the providers."""
 
     def __init__(self, ports: Ports) -> None:
         self._ports = ports
@@ -54,7 +54,9 @@ class AccountChecks:
         # Provider → accounts that this start checks; see _is_early.
         self._early: defaultdict[str, set[tuple[str, Key]]] = defaultdict(set)
 
-    async def missing(self, action: Account, provider: str, changed: bool = False, before: bool = False) -> str | None:
+    async def missing(
+        self, action: EnsureAccount, provider: str, changed: bool = False, before: bool = False
+    ) -> str | None:
         loop, name = asyncio.get_running_loop(), (action.verb, action.secret)
         now = loop.time()
         if before and now < self._before and not self._is_early(name, provider):
@@ -100,11 +102,11 @@ class AccountChecks:
                 raise TransientError(silence.cause)
             self._silent[provider] = replace(silence, until=now + QUIET)
 
-    async def _ask(self, action: Account, changed: bool) -> str | None:
+    async def _ask(self, action: EnsureAccount, changed: bool) -> str | None:
         async with asyncio.timeout(CHECK_SECONDS):
             return await self._missing(action, changed)
 
-    async def _missing(self, action: Account, changed: bool) -> str | None:
+    async def _missing(self, action: EnsureAccount, changed: bool) -> str | None:
         admin = secret_data(await self._ports.cluster.get(SECRET, action.admin_secret))
         own = secret_data(await self._ports.cluster.get(SECRET, action.secret))
         if not admin.get("password") or not (changed or all(map(own.get, action.passwords))):

@@ -9,10 +9,10 @@ from stackwright.api.meta import Kind
 from stackwright.core.conditions import is_as_before, is_reworded
 from stackwright.core.controller import ByOwner, Controller
 from stackwright.core.objects import key_of
+from stackwright.core.pausing import STACKWRIGHT
 from stackwright.core.plan import Key, Object
 from stackwright.runtime import faults, metrics
 from stackwright.runtime.cluster.cache import Store
-from stackwright.runtime.cycle.pausing import is_stackwright_paused
 from stackwright.runtime.queue import KeyedQueue
 
 Item = tuple[str, Key]  # controller's name, key
@@ -86,7 +86,7 @@ class Events:
                 for key in self._store.keys(self._controllers[name].kind):
                     self._queue.add((name, key))
         kept = self._store.get(kind, key_of(obj))
-        if (kept is not None and is_stackwright_paused(kept)) != ((kind, key_of(obj)) in self._paused):
+        if (kept is not None and STACKWRIGHT.is_set(kept)) != ((kind, key_of(obj)) in self._paused):
             self._pause_changed(kind, obj)
         metrics.QUEUE_DEPTH.set(len(self._queue))
 
@@ -101,9 +101,9 @@ class Events:
             self._queue.add(item)
 
     def _pause_changed(self, kind: Kind, obj: Object) -> None:
-        """Queue all pausable objects of the namespace, because a pause affects dependents at any depth."""
+        """Queue all objects of the namespace that it may pause, because a pause affects dependents at any depth."""
         self._paused ^= {(kind, key_of(obj))}
         for controller in self._controllers.values():
-            if controller.pausable:
+            if controller.pause is STACKWRIGHT:
                 for each in self._store.list(controller.kind, obj["metadata"].get("namespace", "")):
                     self._queue.add((controller.name, key_of(each)))

@@ -17,9 +17,10 @@ import structlog
 from stackwright.core.conditions import Condition, steady
 from stackwright.core.controller import Controller
 from stackwright.core.errors import Conflict, TerminalError, TransientError, Unavailable, UnmanagedNamespace
+from stackwright.core.helm.limits import CALL_SECONDS
 from stackwright.core.openstack.resources import ResourceKey
 from stackwright.core.plan import Action, Key, Plan
-from stackwright.core.ports import HELM_SECONDS, Ports, Reader
+from stackwright.core.ports import Ports, Reader
 from stackwright.runtime import faults, metrics
 from stackwright.runtime.cluster.cache import Store
 from stackwright.runtime.cycle.cycle import Cycle, Failure, StatusReporter
@@ -36,7 +37,7 @@ HELM = 32  # workers for controllers that call Helm
 SHARE = 8  # maximum of either per namespace, less if few are free, so that slow clouds delay only their own namespace
 # Timeout in seconds of an observation and of each action: a call of Helm, the same time in its queue, and a margin.
 # Calls of OpenStacks of users have a much shorter timeout (core.openstack.clouds.CALL_SECONDS).
-LONGEST = 3 * HELM_SECONDS
+LONGEST = 3 * CALL_SECONDS
 # Failed observations of an object are reported after LASTS seconds and ATTEMPTS attempts. A success resets both, and so
 # does an unavailable API. If an API is unavailable for an object for OUTAGE seconds, that is reported, because it may
 # reject only this request.

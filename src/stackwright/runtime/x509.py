@@ -13,17 +13,15 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
-from stackwright.core.secrets import pem, renewal
+from stackwright.core.secrets import pem
+from stackwright.core.secrets.certificate_validity import AUTHORITY_LIFE, EARLIER, LIFE
 
-AUTHORITY_LIFE = datetime.timedelta(days=3650)
-LIFE = datetime.timedelta(seconds=renewal.LIFE)
-EARLIER = datetime.timedelta(seconds=renewal.EARLIER)
 T = TypeVar("T")
 
 
-def authority(name: str, now: float, life: datetime.timedelta = AUTHORITY_LIFE) -> dict[str, str]:
-    """A new CA: ca.crt, ca.key. Its validity begins `life` ago, so that a CA created while the clock was ahead remains
-    usable.
+def authority(name: str, now: float, life: float = AUTHORITY_LIFE) -> dict[str, str]:
+    """A new CA: ca.crt, ca.key. It is valid from `life` seconds ago, so that a CA created while the clock was ahead
+    remains usable.
     """
     key = ec.generate_private_key(ec.SECP256R1())
     subject = _named(name)
@@ -62,7 +60,7 @@ def issue(
     identifier = x509.AuthorityKeyIdentifier.from_issuer_public_key(ca_key.public_key())
     builder = builder.add_extension(identifier, critical=False)
     made = {"tls.crt": _pem(builder.sign(ca_key, hashes.SHA256())), "tls.key": _key(key), "ca.crt": issuer["ca.crt"]}
-    return made, (min(ca.not_valid_after_utc, _time(now) + LIFE)).timestamp()
+    return made, (min(ca.not_valid_after_utc, _time(now + LIFE))).timestamp()
 
 
 def _read(data: Mapping[str, str], field: str, parse: Callable[[str], T]) -> T:
@@ -126,12 +124,12 @@ def _builder(
     issuer: x509.Name,
     key: ec.EllipticCurvePrivateKey,
     now: float,
-    life: datetime.timedelta,
-    earlier: datetime.timedelta = EARLIER,
+    life: float,
+    earlier: float = EARLIER,
 ) -> x509.CertificateBuilder:
     builder = x509.CertificateBuilder().subject_name(subject).issuer_name(issuer).public_key(key.public_key())
     builder = builder.serial_number(x509.random_serial_number())
-    return builder.not_valid_before(_time(now) - earlier).not_valid_after(_time(now) + life)
+    return builder.not_valid_before(_time(now - earlier)).not_valid_after(_time(now + life))
 
 
 def _usage(*, signs: bool) -> x509.KeyUsage:

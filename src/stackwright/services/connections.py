@@ -23,12 +23,20 @@ DNS = 53
 
 @dataclass(frozen=True)
 class Connection:
-    """Connections from `sources` to pods of one component, on some TCP ports (empty: all)."""
+    """Connections from `sources`, or from anyone, to a component, on some ports of TCP (empty: all) and UDP."""
 
     application: str
     component: str
     ports: tuple[int, ...]
     sources: tuple[Source, ...]
+    udp: tuple[int, ...] = ()
+    anyone: bool = False
+
+    @property
+    def rule(self) -> dict[str, Any]:
+        """The ports, as a part of a rule."""
+        numbers = [("TCP", port) for port in self.ports] + [("UDP", port) for port in self.udp]
+        return {"ports": [{"port": port, "protocol": name} for name, port in numbers]} if self.ports else {}
 
 
 _CHARTS: tuple[Chart, ...] = tuple(chart for declared in SERVICES for chart in declared.charts)
@@ -46,6 +54,8 @@ CONNECTIONS = tuple(
         listener.component,
         listener.ports,
         (*(dict.fromkeys(_callers(listener.name)) if listener.name else ()), *listener.sources),
+        listener.udp,
+        listener.anyone,
     )
     for chart in _CHARTS
     for listener in chart.listens
@@ -59,10 +69,10 @@ def policies(context: Context, chart: str) -> dict[str, Any]:
         if connection.application != chart:
             continue
         rules = found.setdefault(connection.component, [])
-        peers = _peers(context, connection.sources)
-        if peers:
-            ports = [{"port": port, "protocol": "TCP"} for port in connection.ports]
-            rules.append({"from": peers, **({"ports": ports} if ports else {})})
+        if connection.anyone:
+            rules.append(connection.rule)
+        elif peers := _peers(context, connection.sources):
+            rules.append({"from": peers, **connection.rule})
     return found
 
 
@@ -77,8 +87,7 @@ def egress(chart: Chart) -> dict[str, Any]:
     for connection in CONNECTIONS:
         if chart.name in connection.sources:
             labels = {"application": connection.application, "component": connection.component}
-            ports = [{"port": port, "protocol": "TCP"} for port in connection.ports]
-            rules.append({"to": [{"podSelector": {"matchLabels": labels}}], **({"ports": ports} if ports else {})})
+            rules.append({"to": [{"podSelector": {"matchLabels": labels}}], **connection.rule})
     return {listener.component: rules for listener in chart.listens}
 
 

@@ -29,9 +29,11 @@ INGRESS = "ingress"
 
 @dataclass(frozen=True)
 class Listener:
-    """TCP ports of a component of a chart, to which other pods may connect.
+    """Ports of a component of a chart, to which other pods may connect.
 
-    ports    empty: all
+    ports    of TCP; empty: all
+    udp      ports of UDP
+    anyone   whether everybody may connect, also from outside of the cluster
     name     the name by which charts declare connections to it in `calls`
     sources  sources without such a declaration: the ingress, the operator, clients of users
     """
@@ -40,6 +42,8 @@ class Listener:
     ports: tuple[int, ...] = ()
     name: str = ""
     sources: tuple[Source, ...] = ()
+    udp: tuple[int, ...] = ()
+    anyone: bool = False
 
 
 @dataclass(frozen=True)
@@ -227,6 +231,8 @@ class Service:
     conf_files: Mapping[str, str] = field(default_factory=dict)  # chart → conf.<file> that may use Secrets
     # Settings → options of such a file of the first chart whose values users have in Secrets.
     sensitive: Callable[[Any], Sections] = lambda settings: {}
+    # Settings → further (Secret, key) of users, which its pods mount.
+    mounted: Callable[[Any], tuple[tuple[str, str], ...]] = lambda settings: ()
     # Names of the services that it requires with these settings; the cloud adds them.
     requires: Callable[[Any], tuple[str, ...]] | None = None
     # Conditions from its pods' reports about their nodes; they do not affect Ready.
@@ -245,6 +251,8 @@ class Service:
     lost_with_object: str = ""  # what users lose when its object is deleted, beside its data; {} is the object
     # The back end of a service with a single one; another back end does not have the data that users' servers use.
     driver: Callable[[Any], str] | None = None
+    # The place of users' data outside the cloud, without secrets; empty if there is none.
+    outside: Callable[[Any], str] = lambda settings: ""
     # ConfigMap with facts from other controllers, such as URLs, and a text about missing facts; empty without facts.
     facts: str = ""
     missing_facts: Callable[[Context], str] = lambda context: ""
@@ -255,6 +263,8 @@ class Service:
     cleanup: bool = False  # whether features.database.cleanup contains its schedule
     own_bus: bool = False  # whether features.messaging may give it a RabbitMQ of its own
     section: str = ""  # its section of an OpenStackControlPlane
+    # Path of a program in the template of this section → component of the chart that has the name of the service.
+    programs: Mapping[str, str] = field(default_factory=dict)
     # Path in the spec of an OpenStackDeployment → accepted value → the end-to-end test that uses it: see tested.py.
     tested: Mapping[str, Mapping[str | bool, str]] = field(default_factory=dict)
 

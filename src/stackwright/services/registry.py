@@ -23,6 +23,7 @@ _FOLDERS = (
     "nova",
     "heat",
     "barbican",
+    "designate",
     "horizon",
 )
 SERVICES: tuple[Service, ...] = tuple(import_module(f"stackwright.services.{each}").SERVICE for each in _FOLDERS)

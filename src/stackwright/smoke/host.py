@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from stackwright.core.openstack.access import BAD_CA
+from stackwright.core.openstack.deployed.access import BAD_CA
 from stackwright.smoke.icmp import PATIENCE, ping
 from stackwright.smoke.ports import Failed, Login
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from stackwright.core.openstack.agents import Agent
+from stackwright.core.openstack.deployed.agents import Agent
 
 
 class CloudError(Exception):
@@ -202,6 +202,19 @@ class KeyManager(Protocol):
     def delete(self, id_: str) -> None: ...
 
 
+class Names(Protocol):
+    def create(self, name: str) -> str:
+        """Id of the zone."""
+
+    def add(self, zone: str, name: str, address: str) -> str:
+        """Id of a recordset with one address."""
+
+    def state(self, zone: str, recordset: str = "") -> str | None:
+        """Status of a zone or of a recordset in it; None if it does not exist."""
+
+    def delete(self, zone: str) -> None: ...
+
+
 @dataclass(frozen=True)
 class Tenant:
     """One user in one project."""
@@ -210,6 +223,7 @@ class Tenant:
     networking: Networking
     orchestration: Orchestration
     key_manager: KeyManager
+    names: Names
 
 
 class Projects(Protocol):

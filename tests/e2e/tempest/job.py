@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stackwright.core.openstack.access import ADMIN_SECRET, CA_KEY, TLS_SECRET
+from stackwright.core.openstack.deployed.access import ADMIN_SECRET, CA_KEY, TLS_SECRET
 from tempest import conf
 from tempest.facts import Facts
 

@@ -14,7 +14,7 @@ from typing import Any
 from harness import Cloud
 
 from stackwright.core.objects import secret_data
-from stackwright.core.openstack.access import ADMIN_SECRET, TLS_SECRET, Access, access
+from stackwright.core.openstack.deployed.access import ADMIN_SECRET, TLS_SECRET, Access, access
 from stackwright.local.image.guest import guest_image
 from stackwright.smoke import leftovers
 from stackwright.smoke.host import RealHost

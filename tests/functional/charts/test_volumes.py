@@ -138,7 +138,7 @@ async def test_another_size_fails_no_upgrade_and_claims_grow_by_themselves(
         claim = await cluster.get(PVC, (namespace, CLAIM))
         assert claim
         nothing = absent("other system")
-        ports = Ports(cluster, nothing, nothing, nothing, nothing, SystemClock(), SystemEntropy())
+        ports = Ports(cluster, nothing, SystemClock(), SystemEntropy())
         await execute(
             [GrowClaim({"apiVersion": "v1", "kind": "PersistentVolumeClaim", **claim}, wanted)], ports, "test"
         )

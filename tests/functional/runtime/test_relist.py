@@ -115,9 +115,7 @@ async def test_a_deletion_during_an_interruption_of_the_watch_is_detected_after_
         return None if obj is None else Seen(obj)
 
     store, none = Store(), absent("such system")
-    ports = Ports(
-        WriteThrough(store, cluster), none, none, none, none, SystemClock(), SystemEntropy(), clouds=NO_CLOUDS
-    )
+    ports = Ports(WriteThrough(store, cluster), none, SystemClock(), SystemEntropy(), clouds=NO_CLOUDS)
     controller = Controller("test", "test", NODE, (), observe, lambda seen: Plan())
     loop = Runtime((controller,), ports, CachedReader(store, cluster), store, KeyedQueue())
     lists: list[set[Key]] = []

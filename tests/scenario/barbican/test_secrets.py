@@ -22,15 +22,15 @@ def keys(world: World) -> dict[str, str]:
 async def test_the_keys_of_secrets_outlive_the_service() -> None:
     world = await ready_world(features=BARBICAN)
     assert world.ready()
-    assert world.identity.roles == set(ROLES)
-    assert "barbican" in world.identity.catalog
+    assert world.accounts.identity.roles == set(ROLES)
+    assert "barbican" in world.accounts.identity.catalog
     before = keys(world)
     assert before.keys() == {"0", "1"}
 
     world.cloud()
     await world.settle()
     assert world.ready()
-    assert "barbican" not in world.identity.catalog.keys() | world.identity.users.keys()
+    assert "barbican" not in world.accounts.identity.catalog.keys() | world.accounts.identity.users.keys()
     assert keys(world) == before
 
     world.cloud(features=BARBICAN)

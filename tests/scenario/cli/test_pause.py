@@ -10,11 +10,11 @@ from stackwright.cloud.registry import BY_KIND, RESOURCES
 from stackwright.controllers import cloud
 from stackwright.core.conditions import find
 from stackwright.core.objects import owner_reference
-from stackwright.core.pausing import ANNOTATION
+from stackwright.core.pausing import STACKWRIGHT
 from stackwright.core.plan import Delete, Plan
 from stackwright.core.settings import Settings
 from stackwright.forecast.simulate import Request, simulate
-from stackwright.runtime.cycle.pausing import EVERY, held, stackwright_pause_cause
+from stackwright.runtime.cycle.pausing import EVERY, held, stackwright_cause
 from tests.scenario.world import NAMESPACE, World, cloud_object, ready_world
 
 pytestmark = pytest.mark.looptime
@@ -22,7 +22,9 @@ DEBUG = {"identity": {"keystone": {"values": {"conf": {"keystone": {"DEFAULT": {
 
 
 async def annotate(world: World, kind: str, name: str, text: str | None) -> None:
-    await world.cluster.patch(BY_KIND[kind].KIND, (NAMESPACE, name), {"metadata": {"annotations": {ANNOTATION: text}}})
+    await world.cluster.patch(
+        BY_KIND[kind].KIND, (NAMESPACE, name), {"metadata": {"annotations": {STACKWRIGHT.annotation: text}}}
+    )
     await world.settle()
 
 
@@ -38,7 +40,7 @@ async def test_a_paused_cloud_is_unchanged_and_applies_the_change_when_resumed()
     assert world.state()["objects"].keys() == before
     reason, message = world.condition()[1:]
     assert reason == "Paused"
-    assert f"{ANNOTATION} of OpenStackDeployment cloud" in message and "stackwright resume" in message
+    assert f"{STACKWRIGHT.annotation} of OpenStackDeployment cloud" in message and "stackwright resume" in message
     await annotate(world, "OpenStackDeployment", "cloud", None)
     assert world.ready()
     assert world.helm.calls[calls:] == [("upgrade", (NAMESPACE, "openstack-keystone"))]
@@ -97,7 +99,7 @@ async def test_objects_that_own_each_other_block_nothing():
         await world.cluster.patch(
             HelmBundle.KIND, (NAMESPACE, one["metadata"]["name"]), {"metadata": {"ownerReferences": [owner]}}
         )
-    assert await asyncio.wait_for(stackwright_pause_cause(world.cluster, bundles[0]), 5) == ""
+    assert await asyncio.wait_for(stackwright_cause(world.cluster, bundles[0]), 5) == ""
     await world.settle()
 
 
@@ -107,8 +109,8 @@ async def test_a_new_owner_of_the_same_name_pauses_no_object_of_the_old_one():
     bundle = world.get(HelmBundle.KIND, "openstack-keystone")
     other = [{**each, "uid": "another"} for each in bundle["metadata"]["ownerReferences"]]
     stale = {**bundle, "metadata": {**bundle["metadata"], "ownerReferences": other}}
-    assert await stackwright_pause_cause(world.cluster, bundle)
-    assert await stackwright_pause_cause(world.cluster, stale) == ""
+    assert await stackwright_cause(world.cluster, bundle)
+    assert await stackwright_cause(world.cluster, stale) == ""
 
 
 async def test_a_paused_object_is_reconciled_again():

@@ -7,8 +7,9 @@ import pytest
 from stackwright.api.kinds import SECRET
 from stackwright.cli.state.revisions import choose, kept, spec_of
 from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.controllers.revision.decide import KEPT_REVISIONS
 from stackwright.core.objects import secret_data
-from stackwright.core.secrets.revisions import FIELD, KEPT
+from stackwright.core.secrets.revisions import FIELD
 from stackwright.runtime.cluster.specs import replace_spec
 from tests.scenario.world import NAMESPACE, ready_world
 
@@ -50,11 +51,11 @@ async def test_a_rollback_restores_a_spec_and_is_a_revision_itself():
 
 async def test_the_oldest_revisions_are_deleted():
     world = await ready_world()
-    for number in range(KEPT + 2):
+    for number in range(KEPT_REVISIONS + 2):
         world.cloud(services={"identity": {"keystone": {"values": {"conf": {"keystone": {"DEFAULT": {"a": number}}}}}}})
         await world.settle()
     found = await kept(world.cluster, world.osdpl)
-    assert [each.number for each in found] == list(range(4, KEPT + 4))
+    assert [each.number for each in found] == list(range(4, KEPT_REVISIONS + 4))
 
 
 async def test_revisions_are_deleted_with_their_cloud_and_the_next_starts_at_one():

@@ -27,7 +27,7 @@ async def test_a_cloud_of_memcached_only_has_nothing_else():
     assert [resource.KIND.kind for resource in RESOURCES if world.names(resource.KIND)] == [
         "OpenStackDeployment", "HelmBundle", "Memcached"
     ]  # fmt: skip
-    assert not world.sql.users and not world.broker.users
+    assert not world.accounts.database.users and not world.accounts.messaging.users
 
 
 async def test_removed_services_are_deleted_completely_and_the_cloud_stays_ready():
@@ -47,12 +47,12 @@ async def test_a_service_can_be_added_again():
     world = await ready_world()
     world.cloud(features={"services": ["~identity"]})
     await world.settle()
-    assert not world.names(Keystone.KIND) and not world.sql.users
+    assert not world.names(Keystone.KIND) and not world.accounts.database.users
     world.cloud()
     await world.settle()
     assert world.ready()
     assert (
-        world.sql.users[("mariadb.openstack.svc", "keystone")]
+        world.accounts.database.users[("mariadb.openstack.svc", "keystone")]
         == secret_data(world.get(SECRET, "keystone-database"))["password"]
     )
 
@@ -60,7 +60,7 @@ async def test_a_service_can_be_added_again():
 async def test_audit_events_request_a_messaging_account_that_is_deleted_without_them():
     world = await ready_world(features=AUDIT)
     assert world.names(MessagingAccount.KIND) == ["keystone"]
-    assert world.broker.users.keys() == {("rabbitmq.openstack.svc", "keystone")}
+    assert world.accounts.messaging.users.keys() == {("rabbitmq.openstack.svc", "keystone")}
     values = world.bundle("keystone")["spec"]["releases"][0]["values"]
     assert values["secrets"]["oslo_messaging"] == {"keystone": "keystone-messaging"}
     assert values["conf"]["keystone"]["oslo_messaging_notifications"] == {"driver": "messagingv2"}
@@ -68,7 +68,7 @@ async def test_audit_events_request_a_messaging_account_that_is_deleted_without_
     await world.settle()
     assert world.ready()
     assert not world.names(MessagingAccount.KIND)
-    assert not world.broker.users and not world.broker.vhosts
+    assert not world.accounts.messaging.users and not world.accounts.messaging.vhosts
     assert world.get(SECRET, "keystone-messaging") is None
     values = world.bundle("keystone")["spec"]["releases"][0]["values"]
     assert values["conf"]["keystone"]["oslo_messaging_notifications"] == {"driver": "noop"}
@@ -109,7 +109,7 @@ async def test_the_secret_of_a_contract_is_recreated_and_the_account_gets_its_pa
     await world.settle()
     after = secret_data(world.get(SECRET, "keystone-database"))["password"]
     assert after != before
-    assert world.sql.users == {("mariadb.openstack.svc", "keystone"): after}
+    assert world.accounts.database.users == {("mariadb.openstack.svc", "keystone"): after}
     assert world.ready()
 
 

@@ -68,27 +68,27 @@ async def test_the_cost_of_the_whole_cloud():
     assert len(world.reconciles) <= 790
     assert world.writes <= 585
     assert [verb for verb, _ in world.helm.calls] == ["upgrade"] * 15
-    assert (len(world.sql.calls), len(world.broker.calls), len(world.identity.calls)) == (6, 5, 4)
+    assert [len(provider.calls) for provider in world.accounts] == [6, 5, 4]
 
 
 async def test_each_service_has_its_own_accounts_with_the_passwords_in_its_secrets():
     world = await ready_world(whole=True)
     passwords = world.state()["passwords"]
     assert passwords and all(passwords.values())
-    assert {(where, user) for where, user in world.broker.users} == {
+    assert {(where, user) for where, user in world.accounts.messaging.users} == {
         (host("nova-rabbitmq"), "nova"),
         (host("neutron-rabbitmq"), "neutron"),
         *((host("rabbitmq"), user) for user in ("glance", "nova", "neutron")),
     }
-    assert (host("rabbitmq"), "notifications") in world.broker.vhosts
-    databases = {name for _, name in world.sql.databases}
+    assert (host("rabbitmq"), "notifications") in world.accounts.messaging.vhosts
+    databases = {name for _, name in world.accounts.database.databases}
     assert databases == {"keystone", "glance", "placement", "neutron", "nova", "nova_cell0", "nova_api"}
-    assert world.identity.catalog.keys() == {"glance", "placement", "neutron", "nova"}
+    assert world.accounts.identity.catalog.keys() == {"glance", "placement", "neutron", "nova"}
 
 
 async def test_public_endpoints_have_the_names_that_the_ingress_serves():
     world = await ready_world(whole=True)
-    public = {name: spec["endpoints"]["public"] for name, spec in world.identity.catalog.items()}
+    public = {name: spec["endpoints"]["public"] for name, spec in world.accounts.identity.catalog.items()}
     assert public == {
         "glance": "https://glance.it.just.works",
         "placement": "https://placement.it.just.works",
@@ -118,9 +118,9 @@ async def test_a_service_that_is_removed_leaves_no_contract_and_no_secret_behind
     left = [f"{r.KIND.kind} {name}" for r in CONTRACT_KINDS for name in world.names(r.KIND) if "glance" in name]
     left += [name for name in world.names(SECRET) if "glance" in name]
     assert left == []
-    assert not [user for user in (*world.sql.users, *world.broker.users) if "glance" in user]
-    assert "glance" not in world.identity.users and "glance" not in world.identity.catalog
-    assert (host("rabbitmq"), "notifications") in world.broker.vhosts, "others tell their events there"
+    assert not [user for user in (*world.accounts.database.users, *world.accounts.messaging.users) if "glance" in user]
+    assert "glance" not in world.accounts.identity.users and "glance" not in world.accounts.identity.catalog
+    assert (host("rabbitmq"), "notifications") in world.accounts.messaging.vhosts, "others tell their events there"
     assert world.state()["objects"].keys() == {name for name in before if "glance" not in name.lower()}
 
 
@@ -131,7 +131,7 @@ async def test_a_dedicated_bus_is_deleted_when_it_has_no_more_users():
     assert world.ready()
     assert "openstack-neutron-rabbitmq" not in world.names(HelmBundle.KIND)
     assert world.get(MessagingAccount.KIND, "neutron")["spec"]["instance"] == "rabbitmq"
-    assert (host("rabbitmq"), "neutron") in world.broker.vhosts
+    assert (host("rabbitmq"), "neutron") in world.accounts.messaging.vhosts
     assert secret_data(world.get(SECRET, "neutron-messaging"))["host"] == host("rabbitmq")
 
 
@@ -182,11 +182,11 @@ async def test_services_are_installed_side_by_side_while_keystone_is_not_ready_y
     assert not world.ready()
     installed = {name for verb, (_, name) in world.helm.calls}
     assert {"openstack-glance", "openstack-nova", "openstack-neutron", "openstack-placement"} <= installed
-    assert not world.identity.catalog
+    assert not world.accounts.identity.catalog
     for name in ("Glance", "Nova", "Neutron", "Placement"):
         assert "Waiting for KeystoneService" in world.condition(name)[2]
     world.kubelet.broken.clear()
     world.kubelet.sync(DEPLOYMENT, "keystone-api")
     await world.settle()
     assert world.ready()
-    assert set(world.names(KeystoneService.KIND)) == set(world.identity.catalog)
+    assert set(world.names(KeystoneService.KIND)) == set(world.accounts.identity.catalog)

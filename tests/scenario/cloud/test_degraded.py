@@ -40,7 +40,7 @@ def own_account(world: World, name: str = "mine") -> None:
 
 
 def users(world: World) -> set[str]:
-    return {user for _, user in world.sql.users}
+    return {user for _, user in world.accounts.database.users}
 
 
 def changed(world: World, name: str, **spec: object) -> None:
@@ -69,10 +69,10 @@ async def test_accounts_are_created_changed_and_removed_while_two_of_three_serve
     own_account(world)
     await world.run(60)
     assert ready(world, DatabaseAccount.KIND, "mine") and "mine" in users(world)
-    calls = len(world.sql.calls)
+    calls = len(world.accounts.database.calls)
     changed(world, "mine", grants=["SELECT"])
     await world.run(60)
-    assert ready(world, DatabaseAccount.KIND, "mine") and len(world.sql.calls) == calls + 1
+    assert ready(world, DatabaseAccount.KIND, "mine") and len(world.accounts.database.calls) == calls + 1
     await world.cluster.delete(DatabaseAccount.KIND, (NAMESPACE, "mine"))
     await world.run(60)
     assert world.get(DatabaseAccount.KIND, "mine") is None and "mine" not in users(world)
@@ -95,7 +95,7 @@ async def test_a_lost_account_is_recreated_while_two_of_three_servers_serve() ->
     away(world, STATEFULSET, SERVERS, 2)
     await world.run(60)
     before = users(world)
-    world.sql.users.clear()
+    world.accounts.database.users.clear()
     await world.run(600)
     assert before and users(world) == before
     await world.stop()
@@ -129,7 +129,7 @@ async def test_accounts_wait_for_a_serving_provider_and_losses_are_found_at_once
         "Waiting",
         f"Waiting for MariaDB openstack/mariadb: {message}",
     )
-    world.sql.users.clear()
+    world.accounts.database.users.clear()
     away(world, STATEFULSET, SERVERS, 1, 2)
     await world.run(15)
     assert users(world) == {*before, "mine"}, "sooner than on any schedule"

@@ -56,7 +56,7 @@ async def test_a_fresh_cloud_costs_no_more_reconciles_and_writes_than_it_has_to(
     assert len(world.reconciles) <= 285
     assert world.writes <= 150
     assert len(world.helm.calls) == 5
-    assert len(world.sql.calls) == 1
+    assert len(world.accounts.database.calls) == 1
 
 
 async def test_the_release_of_keystone_waits_for_its_database_and_the_others_wait_for_nothing():
@@ -116,7 +116,7 @@ async def test_work_in_progress_of_a_killed_operator_is_completed_by_the_next():
 async def test_the_account_in_the_database_has_the_password_in_keystones_secret():
     world = await ready_world()
     data = secret_data(world.get(SECRET, "keystone-database"))
-    assert world.sql.users == {("mariadb.openstack.svc", "keystone"): data["password"]}
+    assert world.accounts.database.users == {("mariadb.openstack.svc", "keystone"): data["password"]}
     assert data["database.conf"] == (
         f"[database]\nconnection = mysql+pymysql://keystone:{data['password']}"
         "@mariadb.openstack.svc:3306/keystone?charset=utf8\n"

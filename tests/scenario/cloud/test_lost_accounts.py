@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from stackwright.api.kinds import JOB, SECRET, STATEFULSET
-from stackwright.api.services.contracts import DatabaseAccount, KeystoneService, MessagingAccount
+from stackwright.api.services.contracts import DatabaseAccount
+from stackwright.controllers.contract import CONTRACTS
 from stackwright.core.errors import TerminalError, TransientError
 from stackwright.services.mariadb.kind import MariaDB
 from stackwright.services.values import LOSSES
@@ -16,16 +17,12 @@ from support.faults import Crash
 from tests.scenario.world import NAMESPACE, UNREADY, World, ready_world
 
 pytestmark = pytest.mark.looptime
-PROVIDERS = {
-    "sql": (DatabaseAccount.KIND, "users"),
-    "broker": (MessagingAccount.KIND, "users"),
-    "identity": (KeystoneService.KIND, "users"),
-}
+PROVIDERS = {contract.name: contract.kind for contract in CONTRACTS}
 each_provider = pytest.mark.parametrize("provider", PROVIDERS)
 
 
 def accounts(world: World, provider: str) -> dict[Any, str]:
-    return getattr(world, provider).users
+    return getattr(world.accounts, provider).users
 
 
 def lose(world: World, provider: str) -> dict[Any, str]:
@@ -60,7 +57,7 @@ async def test_a_password_that_was_changed_at_the_provider_is_set_again(provider
 
 def counted(world: World, provider: str) -> list[Any]:
     """Record the queries to a provider from now on."""
-    port, asked = getattr(world, provider), []
+    port, asked = getattr(world.accounts, provider), []
     works = port.missing
 
     async def missing(action: Any, *more: Any) -> Any:
@@ -104,8 +101,8 @@ async def test_an_operator_that_never_lives_for_long_notices_a_loss(provider: st
 async def test_a_provider_that_refuses_its_administrator_has_not_shown_the_account(provider: str) -> None:
     world = await ready_world(whole=True)
     await world.stop()
-    kind, _ = PROVIDERS[provider]
-    port = getattr(world, provider)
+    kind = PROVIDERS[provider]
+    port = getattr(world.accounts, provider)
 
     async def refuses(*_: Any) -> Any:
         raise TerminalError("no access")
@@ -127,7 +124,7 @@ async def test_a_restarted_provider_is_checked_at_the_start(provider: str) -> No
     world = await ready_world(whole=True)
     await world.stop()
     before = lose(world, provider)
-    kind, _ = PROVIDERS[provider]
+    kind = PROVIDERS[provider]
     for obj in world.cluster.all(kind):
         made = copy.deepcopy(obj)
         made["status"]["providerSince"] = "2020-01-01T00:00:00Z"
@@ -142,12 +139,12 @@ async def test_a_provider_that_responds_only_after_it_is_ready_is_checked_again_
     """It restarts with or without its data. Without a prompt retry, the next check would be that of a cloud at rest."""
     world = await ready_world(whole=True)
     await world.stop()
-    before, kind = lose(world, provider), PROVIDERS[provider][0]
+    before, kind = lose(world, provider), PROVIDERS[provider]
     for obj in world.cluster.all(kind):
         made = copy.deepcopy(obj)
         made["status"]["providerSince"] = "2020-01-01T00:00:00Z"
         world.cluster.put(kind, made)
-    port = getattr(world, provider)
+    port = getattr(world.accounts, provider)
     works = port.missing
 
     async def restarting(*_: Any) -> str:
@@ -166,9 +163,9 @@ async def test_a_provider_that_responds_only_after_it_is_ready_is_checked_again_
 @each_provider
 async def test_a_loss_is_reported_even_if_the_account_cannot_be_recreated(provider: str) -> None:
     world = await ready_world(whole=True)
-    kind, _ = PROVIDERS[provider]
+    kind = PROVIDERS[provider]
     lose(world, provider)
-    port = getattr(world, provider)
+    port = getattr(world.accounts, provider)
 
     async def fails(*_: Any) -> None:
         raise TransientError("it is read-only")
@@ -189,11 +186,12 @@ async def test_a_loss_is_reported_even_if_the_account_cannot_be_recreated(provid
 
 async def test_an_unresponsive_provider_has_lost_nothing() -> None:
     world = await ready_world(whole=True)
-    calls = len(world.sql.calls)
+    calls = len(world.accounts.database.calls)
     for obj in world.cluster.all(DatabaseAccount.KIND):
-        world.sql.fail[f"{obj['spec']['instance']}.{obj['metadata']['namespace']}.svc"] = TransientError("restarting")
+        host = f"{obj['spec']['instance']}.{obj['metadata']['namespace']}.svc"
+        world.accounts.database.fail[host] = TransientError("restarting")
     await world.run(900)
-    assert len(world.sql.calls) == calls
+    assert len(world.accounts.database.calls) == calls
     await world.stop()
 
 
@@ -217,8 +215,8 @@ def losses(world: World) -> dict[str, int]:
 
 
 def databases_lost(world: World) -> None:
-    world.sql.users.clear()
-    world.sql.databases.clear()
+    world.accounts.database.users.clear()
+    world.accounts.database.databases.clear()
 
 
 async def test_a_lost_database_is_filled_again_and_its_users_restart() -> None:
@@ -298,21 +296,21 @@ async def test_a_changed_account_is_not_recreated_before_its_loss_is_checked() -
     for made in world.cluster.all(DatabaseAccount.KIND):
         by_another_version(world, copy.deepcopy(made))
     databases_lost(world)
-    works = world.sql.missing
+    works = world.accounts.database.missing
 
     async def nobody_can_tell(*_: Any) -> str:
         raise TransientError("Galera is not ready")
 
-    world.sql.missing = nobody_can_tell  # type: ignore[method-assign]
+    world.accounts.database.missing = nobody_can_tell  # type: ignore[method-assign]
     await world.run(300)
-    assert not world.sql.users
+    assert not world.accounts.database.users
     (obj,) = world.cluster.all(DatabaseAccount.KIND)
     assert world.condition(obj=obj) == (
         "False",
         "Waiting",
         "Waiting for MariaDB openstack/mariadb: Galera is not ready",
     )
-    world.sql.missing = works  # type: ignore[method-assign]
+    world.accounts.database.missing = works  # type: ignore[method-assign]
     await world.run(300)
     assert world.ready()
     assert losses(world) == {"keystone": 1}
@@ -338,14 +336,14 @@ async def test_another_provider_of_the_same_name_has_no_accounts_of_the_former()
 async def test_an_account_that_stays_missing_is_not_recreated_without_end(provider: str) -> None:
     """A provider may accept an account without storing it, or a proxy may hide it."""
     world = await ready_world(whole=True)
-    port = getattr(world, provider)
+    port = getattr(world.accounts, provider)
 
     async def nothing_is_there(action: Any, *_: Any) -> str:
         return f"user {action.spec['username'] if provider == 'identity' else action.username}"
 
     works, port.missing = port.missing, nothing_is_there
     await world.run(400)
-    kind, _ = PROVIDERS[provider]
+    kind = PROVIDERS[provider]
     objects = world.cluster.all(kind)
     assert objects
     before = len(port.calls)
@@ -366,13 +364,13 @@ async def test_an_account_that_stays_missing_is_not_recreated_without_end(provid
 async def test_an_unrecorded_account_is_deleted_too() -> None:
     """The operator is killed just after the creation; then the object is deleted while the provider is down."""
     world = await ready_world()
-    works = world.sql.account
+    works = world.accounts.database.account
 
     async def made_and_killed(*given: Any) -> None:
         await works(*given)
         raise Crash
 
-    world.sql.account = made_and_killed  # type: ignore[method-assign]
+    world.accounts.database.account = made_and_killed  # type: ignore[method-assign]
     spec = {"database": "mine", "username": "mine", "secretName": "mine"}
     defaults = DatabaseAccount.model_validate({"metadata": {"name": "mine"}, "spec": spec}).model_dump(by_alias=True)
     meta = {"name": "mine", "namespace": NAMESPACE}
@@ -380,12 +378,12 @@ async def test_an_unrecorded_account_is_deleted_too() -> None:
     with pytest.raises(Crash):
         await world.run(60)
     await world.stop()
-    world.sql.account = works  # type: ignore[method-assign]
-    world.sql.fail["mariadb.openstack.svc"] = TransientError("it is shutting down")
+    world.accounts.database.account = works  # type: ignore[method-assign]
+    world.accounts.database.fail["mariadb.openstack.svc"] = TransientError("it is shutting down")
     world.kubelet.broken["mariadb"] = UNREADY
     world.kubelet.sync(STATEFULSET, "mariadb-server")
     await world.run(60)
-    world.sql.fail.clear()
+    world.accounts.database.fail.clear()
     await world.cluster.delete(DatabaseAccount.KIND, (NAMESPACE, "mine"))
     await world.run(120)
     waits = world.get(DatabaseAccount.KIND, "mine")
@@ -394,5 +392,5 @@ async def test_an_unrecorded_account_is_deleted_too() -> None:
     world.kubelet.sync(STATEFULSET, "mariadb-server")
     await world.run(120)
     assert world.get(DatabaseAccount.KIND, "mine") is None
-    assert "mine" not in {user for _, user in world.sql.users}
+    assert "mine" not in {user for _, user in world.accounts.database.users}
     await world.stop()

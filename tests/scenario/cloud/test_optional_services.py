@@ -14,6 +14,7 @@ STORAGE = ("image", "ceph", "block-storage", "object-storage")
 CLOUDS = {
     "dashboard": ("dashboard",),
     "orchestration": ("orchestration", "dashboard"),
+    "dns": ("dns", "dashboard"),
     "object-storage": STORAGE,
     "block-storage": STORAGE,
 }

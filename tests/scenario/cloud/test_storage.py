@@ -59,7 +59,7 @@ async def test_an_external_ceph_is_awaited_by_name_and_gets_the_credentials_of_i
     await world.run(10)
     await world.settle(patience=1)
     assert is_ready(world.osdpl), find(world.osdpl)
-    urls = world.identity.catalog["ceph-rgw"]["endpoints"]
+    urls = world.accounts.identity.catalog["ceph-rgw"]["endpoints"]
     assert urls["public"] == "https://rgw.example.org/swift/v1/AUTH_%(project_id)s"
     handed_back = secret_data(world.cluster.peek(SECRET, (SHARED, GATEWAY_CREDENTIALS)) or {})
     assert handed_back == {}, "without an ingress there is no certificate to hand over"
@@ -176,6 +176,22 @@ async def test_a_ceph_with_data_of_a_service_is_removed_after_the_service_has_le
     await world.run(400)
     assert service(world, Glance, "glance")["status"]["backends"] == ["images"]
     assert service(world, Ceph, "ceph") is None
+    assert world.ready(), world.condition()
+
+
+async def test_a_ceph_that_is_not_of_the_cloud_does_not_hold_it():
+    """A user's own Ceph object, with a client of the user."""
+    world = await ready_world()
+    world.cluster.put(Ceph.KIND, {"metadata": {"namespace": NAMESPACE, "name": "own"}, "spec": {}})
+    client = {
+        "instance": "own",
+        "client": "mine",
+        "secretName": "mine",
+        "pools": [{"name": "volumes", "role": "volumes"}],
+    }
+    world.cluster.put(CephClient.KIND, {"metadata": {"namespace": NAMESPACE, "name": "mine"}, "spec": client})
+    await world.run(120)
+    assert find(world.osdpl, "Removal") is None
     assert world.ready(), world.condition()
 
 

@@ -246,11 +246,12 @@ async def test_an_override_with_a_line_break_in_an_option_is_reported_by_path():
 
 async def test_an_unresponsive_database_is_awaited_and_named():
     world = World()
-    world.sql.fail["mariadb.openstack.svc"] = TransientError("MariaDB at mariadb.openstack.svc is electing a primary")
+    fail = world.accounts.database.fail
+    fail["mariadb.openstack.svc"] = TransientError("MariaDB at mariadb.openstack.svc is electing a primary")
     world.cloud()
     await world.run(60)
     assert "MariaDB at mariadb.openstack.svc is electing a primary" in world.condition("Keystone")[2]
-    del world.sql.fail["mariadb.openstack.svc"]
+    del fail["mariadb.openstack.svc"]
     await world.settle(patience=90)
     assert world.ready()
 
@@ -262,7 +263,7 @@ async def test_an_account_without_its_secret_can_still_be_deleted():
     world.cloud(features={"services": ["~identity"]})
     await world.settle()
     assert world.ready()
-    assert not world.sql.users
+    assert not world.accounts.database.users
 
 
 async def test_finalizers_of_others_are_never_lost():
@@ -296,7 +297,7 @@ async def test_two_clouds_in_two_namespaces_are_independent():
     world.cluster.put(OpenStackDeployment.KIND, cloud_object(namespace="second"))
     await world.settle()
     assert world.ready(world.cluster.peek(OpenStackDeployment.KIND, ("second", "cloud")))
-    assert world.sql.users.keys() == {(f"mariadb.{ns}.svc", "keystone") for ns in (NAMESPACE, "second")}
+    assert world.accounts.database.users.keys() == {(f"mariadb.{ns}.svc", "keystone") for ns in (NAMESPACE, "second")}
     world.cluster.remove(OpenStackDeployment.KIND, ("second", "cloud"))
     await world.settle()
     assert world.state()["objects"] == before

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from stackwright.controllers.infra.clusterapi import CLUSTER, MANAGED_BY, NAME, PAUSED
+from stackwright.controllers.infra.clusterapi import CLUSTER, MANAGED_BY, NAME
 from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
 from stackwright.core.openstack.resources import CloudResource
+from stackwright.core.pausing import CLUSTER_API
 from stackwright.core.plan import Object
 from tests.scenario.capi_world import (
     BASTION,
@@ -343,7 +344,7 @@ async def test_a_pause_by_annotation_or_cluster_stops_all_changes() -> None:
     world.make()
     await world.run(50)
     assert (world.there(), world.told()) == ([], ("Paused", "Paused by spec.paused of Cluster c"))
-    world.write(CLUSTERS, "c", MANAGED, annotations={PAUSED: ""})
+    world.write(CLUSTERS, "c", MANAGED, annotations={CLUSTER_API.annotation: ""})
     world.cluster.put(CLUSTER, {**world.get(CLUSTER, "c"), "spec": {}})  # type: ignore[dict-item]
     await world.run(50)
     assert (world.there(), world.told()[1]) == ([], "Paused by the annotation cluster.x-k8s.io/paused")
@@ -351,7 +352,7 @@ async def test_a_pause_by_annotation_or_cluster_stops_all_changes() -> None:
     await world.ready()
     assert world.told("Paused")[0] == "NotPaused"
     ready = world.told()
-    world.write(CLUSTERS, "c", MANAGED, annotations={PAUSED: ""})
+    world.write(CLUSTERS, "c", MANAGED, annotations={CLUSTER_API.annotation: ""})
     await world.run(50)
     assert world.told() == ready, "what was told before the pause stays"
     assert world.told("Paused")[0] == "Paused"

@@ -12,7 +12,7 @@ from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.service.agents import RARELY
 from stackwright.core.conditions import find
 from stackwright.core.errors import TransientError
-from stackwright.core.pausing import ANNOTATION
+from stackwright.core.pausing import STACKWRIGHT
 from stackwright.core.plan import Object
 from stackwright.forecast.plan import forecast
 from stackwright.forecast.simulate import Outside, Request
@@ -227,7 +227,7 @@ async def test_an_agent_that_is_kept_causes_few_writes_and_no_waiting_change_of_
     writes = world.writes
     await world.run(3600)
     assert world.writes - writes <= 6
-    paused = {"metadata": {"annotations": {ANNOTATION: "true"}}}
+    paused = {"metadata": {"annotations": {STACKWRIGHT.annotation: "true"}}}
     await world.cluster.patch(OpenStackDeployment.KIND, (NAMESPACE, NAME), paused)
     await world.run(600)
     writes = world.writes

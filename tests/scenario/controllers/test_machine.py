@@ -8,9 +8,10 @@ import pytest
 
 from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
 from stackwright.api.kinds import SECRET
-from stackwright.controllers.infra.clusterapi import CLUSTER, MACHINE, NAME, PAUSED
+from stackwright.controllers.infra.clusterapi import CLUSTER, MACHINE, NAME
 from stackwright.core.conditions import find
 from stackwright.core.openstack.errors import TransientCloudError
+from stackwright.core.pausing import CLUSTER_API
 from stackwright.core.plan import Object
 from tests.scenario.capi_world import (
     BASTION,
@@ -338,7 +339,7 @@ async def test_a_machine_paused_by_annotation_or_cluster_is_not_changed() -> Non
     world.machine(cluster="top")
     await world.run(50)
     assert told(world, "Paused") == told(world) == ("Paused", "Paused by spec.paused of Cluster top")
-    world.write(MACHINES, "m", PART, annotations={PAUSED: ""}, labels={NAME: "top"})
+    world.write(MACHINES, "m", PART, annotations={CLUSTER_API.annotation: ""}, labels={NAME: "top"})
     top(world)
     await world.run(50)
     assert told(world, "Paused")[1] == "Paused by the annotation cluster.x-k8s.io/paused"
@@ -391,7 +392,10 @@ async def test_a_paused_cluster_pauses_a_bastion_before_owner_and_label_exist() 
 async def test_a_server_is_paused_by_its_own_annotation_and_by_that_of_its_machine(holds: Any) -> None:
     world = await made()
     before, obj = world.there(), dict(world.get(*holds) or {})
-    obj["metadata"] = {**obj["metadata"], "annotations": {**obj["metadata"].get("annotations", {}), PAUSED: ""}}
+    obj["metadata"] = {
+        **obj["metadata"],
+        "annotations": {**obj["metadata"].get("annotations", {}), CLUSTER_API.annotation: ""},
+    }
     world.cluster.put(holds[0], obj)
     world.delete(SERVERS, "m")
     await world.run(120)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from requests import Response
 
-from stackwright.adapters.openstack.tenant.rest_types import REST
+from stackwright.adapters.openstack.tenant.rest.rest_types import REST
 from stackwright.adapters.openstack.transport import project_connection
 from stackwright.adapters.openstack.transport.send import CloudState, request
 from stackwright.api.infra.cluster.cluster import OpenStackCluster

@@ -27,7 +27,7 @@ def key(world: World) -> str:
 async def test_the_key_of_stacks_and_the_domain_of_their_users_outlive_the_service() -> None:
     world = await ready_world(features=HEAT)
     assert world.ready()
-    identity = world.identity
+    identity = world.accounts.identity
     own = secret_data(world.get(SECRET, "heat-keystone"))
     assert identity.trustees == {ADMINISTRATOR: own["trustee_password"]}
     assert identity.users["heat"] == own["password"] != own["trustee_password"]
@@ -58,16 +58,16 @@ async def test_the_administrator_of_the_domain_gets_a_password_of_its_own_and_a_
     del secret["data"]["trustee_password"]
     secret["metadata"]["annotations"][DIGEST] = "of an earlier version"
     world.cluster.put(SECRET, secret)
-    world.identity.trustees[ADMINISTRATOR] = secret_data(secret)["password"]
+    world.accounts.identity.trustees[ADMINISTRATOR] = secret_data(secret)["password"]
     await world.run(60)
     first = secret_data(world.get(SECRET, "heat-keystone"))
     assert first["password"] == secret_data(secret)["password"], "the service keeps its own"
-    assert world.identity.trustees == {ADMINISTRATOR: first["trustee_password"]}
+    assert world.accounts.identity.trustees == {ADMINISTRATOR: first["trustee_password"]}
     assert first["trustee_password"] in first["trustee.conf"]
     world.delete(SECRET, "heat-keystone")
     await world.run(60)
     second = secret_data(world.get(SECRET, "heat-keystone"))
-    assert world.identity.trustees == {ADMINISTRATOR: second["trustee_password"]}
+    assert world.accounts.identity.trustees == {ADMINISTRATOR: second["trustee_password"]}
     assert second["trustee_password"] != first["trustee_password"]
     assert world.ready()
 

@@ -84,9 +84,6 @@ class World:
         ports = Ports(
             cluster=WriteThrough(store, cluster),
             helm=absent("helm"),
-            sql=absent("database"),
-            broker=absent("message bus"),
-            identity=absent("identity service"),
             clock=FrozenClock(),
             entropy=SeededEntropy(),
             directories=made,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stackwright.api.kinds import NODE, PVC
+from stackwright.api.kinds import NODE, PVC, SECRET
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cli.confirm import foreseen_losses
 from stackwright.cli.manifests.load import MANAGER, Manifest
@@ -15,7 +15,7 @@ from stackwright.controllers.infra.clusterapi import CLAIM
 from stackwright.core.errors import TransientError
 from stackwright.core.objects import ORPHAN
 from stackwright.core.openstack.calls import REMOVALS
-from stackwright.core.pausing import ANNOTATION
+from stackwright.core.pausing import STACKWRIGHT
 from stackwright.core.plan import HelmUpgrade
 from stackwright.forecast import simulate
 from stackwright.forecast.entries import CUT_OFF, Entry
@@ -47,7 +47,7 @@ async def test_a_service_that_is_left_out_is_a_loss_and_nothing_is_written() -> 
 
 async def test_losses_of_a_paused_cloud_are_reported_before_it_is_resumed() -> None:
     cluster = await deployed()
-    note = {"metadata": {"annotations": {ANNOTATION: "true"}}}
+    note = {"metadata": {"annotations": {STACKWRIGHT.annotation: "true"}}}
     await cluster.patch(OpenStackDeployment.KIND, CLOUD, note)
     assert "Keystone openstack/keystone" in await foreseen_losses(
         cluster, manifests(features={"services": ["~identity"]})
@@ -103,6 +103,42 @@ async def test_another_back_end_of_the_network_is_a_loss_for_machines_that_run()
     assert text in losses(found)
     found = await changed(public_domain_name="other.example")
     assert losses(found) == []
+
+
+def vault(**fields: Any) -> dict[str, Any]:
+    refs = {
+        f"approle_{each}_id": {"value_from": {"secret_key_ref": {"name": "vault", "key": each}}}
+        for each in ("role", "secret")
+    }
+    store = {"vault_url": "https://user:hush@vault.example:8200", **refs, **fields}
+    return {"services": ["key-manager"], "barbican": {"backends": {"vault": store}}}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_lost"),
+    [
+        (vault(), {"services": ["key-manager"]}, True),
+        (vault(), vault(enabled=False), True),
+        (vault(), vault(kv_mountpoint="other"), True),
+        (vault(), vault(namespace="team"), True),
+        (vault(), vault(vault_url="https://elsewhere.example"), True),
+        (vault(), vault(vault_url="https://vault.example:8200", kv_version=1), False),
+        ({"services": ["key-manager"]}, vault(), False),
+    ],
+)
+async def test_secrets_in_a_vault_that_the_cloud_leaves_are_a_loss(
+    before: dict[str, Any], after: dict[str, Any], is_lost: bool
+) -> None:
+    def with_credentials() -> MemoryCluster:
+        cluster = two_nodes()
+        meta = {"namespace": NAMESPACE, "name": "vault"}
+        cluster.put(SECRET, {"metadata": meta, "data": {"role": "eA==", "secret": "eA=="}})
+        return cluster
+
+    cluster = await installed(with_credentials, SETTINGS, cloud_object(features=before))
+    found, _ = await forecast(cluster, SETTINGS, applied(cloud_object(features=after)), NOW + 200)
+    text = "access to the data of Barbican openstack/barbican in Vault at https://vault.example:8200, path secret"
+    assert losses(found) == ([text] if is_lost else [])
 
 
 async def test_images_on_a_disabled_claim_are_lost() -> None:

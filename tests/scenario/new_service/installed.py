@@ -55,7 +55,7 @@ async def test_it_is_installed_with_its_features_and_becomes_ready() -> None:
     assert values["conf"][NAME][SERVICE] == {"weeks": 4, "style": "plain", "keep_days": 7}
     assert values["network"]["policies"].keys() == {"api"}
     assert list(value_errors(chart_schemas()[NAME], values, "values", whole=True)) == []
-    assert ("mariadb.openstack.svc", NAME) in world.sql.users
+    assert ("mariadb.openstack.svc", NAME) in world.accounts.database.users
     made = {
         name: secret_data(world.get(SECRET, f"{NAME}-{name}") or {}).keys() for name in ("sessions", "keys", "etcd")
     }

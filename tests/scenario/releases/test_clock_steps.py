@@ -5,7 +5,7 @@ import pytest
 from stackwright.api.kinds import SECRET, STATEFULSET
 from stackwright.core.errors import TerminalError
 from stackwright.core.objects import EXPIRES, annotation, key_of
-from stackwright.core.secrets import renewal
+from stackwright.core.secrets import certificate_validity
 from stackwright.core.secrets.fernet import ROTATED
 from tests.scenario.releases.test_releases import MEMCACHED, RELEASE, record, with_memory
 from tests.scenario.world import UNREADY, World, ready_world
@@ -138,6 +138,6 @@ async def test_certificates_from_a_clock_that_was_ahead_are_reissued_without_an_
     keys = [float(annotation(obj, ROTATED)) for obj in world.cluster.all(SECRET) if annotation(obj, ROTATED)]
     assert len(keys) == 2 and max(keys) <= now
     ends = [float(annotation(world.cluster.peek(SECRET, key), EXPIRES)) for key in certificates]
-    assert ends and max(ends) <= now + renewal.LIFE
+    assert ends and max(ends) <= now + certificate_validity.LIFE
     assert world.ready()
     await world.stop()

@@ -42,7 +42,7 @@ class Camera(Fuse):
 
     def _take(self, name):
         world = self._world
-        foreign = (world.helm.calls, world.sql.calls, world.broker.calls, world.identity.calls)
+        foreign = (world.helm.calls, world.accounts.calls)
         state = (world.cluster._version, *map(len, foreign))
         if state != self._last:
             self._last = state
@@ -167,11 +167,11 @@ async def test_an_installation_that_is_killed_at_any_write_ends_like_an_undistur
 async def test_a_change_that_is_killed_at_any_write_ends_like_an_undisturbed_one():
     world = await ready_world(features=AUDIT)
     await world.stop()
-    assert world.broker.users
+    assert world.accounts.messaging.users
     world.cloud(features={**SMALL, "services": ["~memcached"]})
     pictures, wanted = await pictures_of(world)
     assert len(pictures) > 20
-    assert wanted["broker"] == ([], [])
+    assert wanted["accounts"]["messaging"] == {"users": [], "vhosts": []}
     await all_end_like(pictures, wanted)
 
 
@@ -185,16 +185,20 @@ async def test_a_deletion_that_is_killed_at_any_write_leaves_nothing_behind():
     await all_end_like(pictures, wanted)
 
 
+def users(world):
+    return [world.accounts.database.users, world.accounts.messaging.users]
+
+
 async def test_a_service_that_is_deleted_while_the_operator_lies_dead_after_any_write_leaves_no_account_behind():
     """MariaDB and RabbitMQ remain, so the operator must delete the accounts."""
     pictures, _ = await pictures_of(start(AUDIT))
-    with_account = [(name, world) for name, world in pictures.items() if world.sql.users or world.broker.users]
+    with_account = [(name, world) for name, world in pictures.items() if any(users(world))]
     assert len(with_account) > 10
     for name, world in sampled(with_account):
         world.cloud(features={**SMALL, "services": ["~memcached", "~identity"]})
         world.delete(Keystone.KIND, "keystone")
         await world.settle()
-        assert (world.sql.users, world.broker.users) == ({}, {}), f"killed {name}"
+        assert users(world) == [{}, {}], f"killed {name}"
         assert not [kind for kind in CONTRACT_KINDS if world.cluster.all(kind.KIND)]
         await world.stop()
 

@@ -1,4 +1,4 @@
-"""RabbitBroker against a stand-in for the management API."""
+"""RabbitMqMessaging against a stand-in for the management API."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import pytest
 import pytest_asyncio
 from aiohttp import web
 
-from stackwright.adapters.rabbitmq import RabbitBroker
+from stackwright.adapters.rabbitmq import RabbitMqMessaging
 from stackwright.core.errors import TerminalError, TransientError
-from stackwright.core.plan import BrokerAccount
+from stackwright.core.plan.accounts import EnsureMessagingAccount
 
 ADMIN = {"username": "admin", "password": "root-pw"}
 
@@ -56,24 +56,24 @@ async def server() -> AsyncIterator[Server]:
     await runner.cleanup()
 
 
-def account(**changes: Any) -> BrokerAccount:
+def account(**changes: Any) -> EnsureMessagingAccount:
     fields: dict[str, Any] = {
         "host": "127.0.0.1", "admin_secret": ("openstack", "rabbitmq-admin"), "vhost": "no/va", "username": "nova",
         "secret": ("openstack", "nova-mq"),
     }  # fmt: skip
-    return BrokerAccount(**{**fields, **changes})
+    return EnsureMessagingAccount(**{**fields, **changes})
 
 
-async def test_missing_parts_of_an_account_are_those_that_the_broker_lacks(server: Server) -> None:
+async def test_missing_parts_of_an_account_are_those_that_rabbitmq_lacks(server: Server) -> None:
     server.status = 200
-    assert await RabbitBroker(server.port).missing(account(), ADMIN, {"password": "pw"}) == ""
+    assert await RabbitMqMessaging(server.port).missing(account(), ADMIN, {"password": "pw"}) == ""
     assert [method for method, _, _ in server.seen] == ["GET"] * 3
     server.status = 404
-    missing = await RabbitBroker(server.port).missing(account(), ADMIN, {"password": "pw"})
+    missing = await RabbitMqMessaging(server.port).missing(account(), ADMIN, {"password": "pw"})
     assert missing == "virtual host no/va; user nova; permissions of user nova in no/va"
     server.status = 503
     with pytest.raises(TransientError):
-        await RabbitBroker(server.port).missing(account(), ADMIN, {"password": "pw"})
+        await RabbitMqMessaging(server.port).missing(account(), ADMIN, {"password": "pw"})
 
 
 # https://www.rabbitmq.com/docs/passwords has this example, of the password test12.
@@ -101,7 +101,7 @@ async def test_a_password_that_was_changed_is_missing(
 ) -> None:
     server.status = 200
     server.body = json.dumps({"name": "nova", "password_hash": stored, "hashing_algorithm": algorithm, "tags": []})
-    missing = await RabbitBroker(server.port).missing(
+    missing = await RabbitMqMessaging(server.port).missing(
         account(), ADMIN, None if password is None else {"password": password}
     )
     assert missing == ("" if known else "the password of user nova")
@@ -110,14 +110,14 @@ async def test_a_password_that_was_changed_is_missing(
 
 async def test_a_response_that_is_no_object_is_no_loss(server: Server) -> None:
     server.status, server.body = 200, "[]"
-    assert await RabbitBroker(server.port).missing(account(), ADMIN, {"password": "pw"}) == ""
+    assert await RabbitMqMessaging(server.port).missing(account(), ADMIN, {"password": "pw"}) == ""
     server.body = "<html>"
     with pytest.raises(TransientError, match="invalid JSON"):
-        await RabbitBroker(server.port).missing(account(), ADMIN, {"password": "pw"})
+        await RabbitMqMessaging(server.port).missing(account(), ADMIN, {"password": "pw"})
 
 
 async def test_an_account_is_three_puts(server: Server) -> None:
-    await RabbitBroker(server.port).account(account(), ADMIN, {"password": "pw"})
+    await RabbitMqMessaging(server.port).account(account(), ADMIN, {"password": "pw"})
     assert server.seen == [
         ("PUT", "/api/vhosts/no%2Fva", {}),
         ("PUT", "/api/users/nova", {"password": "pw", "tags": ""}),
@@ -127,12 +127,12 @@ async def test_an_account_is_three_puts(server: Server) -> None:
 
 async def test_removal_ignores_absent_parts(server: Server) -> None:
     server.status = 404
-    await RabbitBroker(server.port).account(account(absent=True), ADMIN, {})
+    await RabbitMqMessaging(server.port).account(account(absent=True), ADMIN, {})
     assert [seen[:2] for seen in server.seen] == [("DELETE", "/api/users/nova"), ("DELETE", "/api/vhosts/no%2Fva")]
 
 
 async def test_a_virtual_host_that_others_use_is_kept(server: Server) -> None:
-    await RabbitBroker(server.port).account(account(absent=True, keep_vhost=True), ADMIN, {})
+    await RabbitMqMessaging(server.port).account(account(absent=True, keep_vhost=True), ADMIN, {})
     assert [seen[:2] for seen in server.seen] == [("DELETE", "/api/users/nova")]
 
 
@@ -143,7 +143,7 @@ async def test_a_virtual_host_that_others_use_is_kept(server: Server) -> None:
 async def test_errors(server: Server, status: int, kind: type[Exception]) -> None:
     server.status = status
     with pytest.raises(kind) as raised:
-        await RabbitBroker(server.port).account(account(), ADMIN, {"password": "pw-x"})
+        await RabbitMqMessaging(server.port).account(account(), ADMIN, {"password": "pw-x"})
     assert "pw-x" not in str(raised.value)
 
 
@@ -152,45 +152,45 @@ async def test_no_redirect_is_followed(server: Server, status: int) -> None:
     """It could lead to any address that the operator reaches, with the method and the password."""
     server.status = status
     with pytest.raises(TransientError, match=f"HTTP {status}$"):
-        await RabbitBroker(server.port).account(account(), ADMIN, {"password": "pw"})
+        await RabbitMqMessaging(server.port).account(account(), ADMIN, {"password": "pw"})
     with pytest.raises(TransientError, match=f"HTTP {status}$"):
-        await RabbitBroker(server.port).missing(account(), ADMIN, {"password": "pw"})
+        await RabbitMqMessaging(server.port).missing(account(), ADMIN, {"password": "pw"})
     assert [method for method, _, _ in server.seen] == ["PUT", "GET"]
 
 
 async def test_a_wrong_password_names_the_secret(server: Server) -> None:
     with pytest.raises(TerminalError, match="openstack/rabbitmq-admin"):
-        await RabbitBroker(server.port).account(account(), {"password": "other"}, {"password": "pw"})
+        await RabbitMqMessaging(server.port).account(account(), {"password": "other"}, {"password": "pw"})
 
 
 async def test_a_closed_port_is_not_yet() -> None:
     with pytest.raises(TransientError, match="does not respond"):
-        await RabbitBroker(1).account(account(), ADMIN, {"password": "pw"})
+        await RabbitMqMessaging(1).account(account(), ADMIN, {"password": "pw"})
 
 
 @pytest.mark.parametrize("status", [200, 500])
 async def test_a_huge_response_is_aborted(server: Server, status: int) -> None:
     server.status, server.body = status, json.dumps({"more": "a" * (300 << 10)})
     with pytest.raises(TransientError, match="a response exceeds 256 KiB"):
-        await RabbitBroker(port=server.port).missing(account(), ADMIN, {"password": "pw"})
+        await RabbitMqMessaging(port=server.port).missing(account(), ADMIN, {"password": "pw"})
 
 
 @pytest.mark.parametrize("body", ["[" * 100_000, "nothing"])
 async def test_json_that_cannot_be_decoded_is_a_transient_error(server: Server, body: str) -> None:
     server.status, server.body = 200, body
     with pytest.raises(TransientError, match="invalid JSON"):
-        await RabbitBroker(port=server.port).missing(account(), ADMIN, {"password": "pw"})
+        await RabbitMqMessaging(port=server.port).missing(account(), ADMIN, {"password": "pw"})
 
 
 async def test_no_response_is_decompressed(server: Server) -> None:
     server.status, server.body, server.compressed = 200, "{}", True
     with pytest.raises(TransientError, match="invalid JSON"):
-        await RabbitBroker(port=server.port).missing(account(), ADMIN, {"password": "pw"})
+        await RabbitMqMessaging(port=server.port).missing(account(), ADMIN, {"password": "pw"})
 
 
 async def test_all_requests_of_a_call_have_one_deadline(server: Server) -> None:
     """Each response comes in time."""
     server.pause = 0.3
     with pytest.raises(TransientError, match="does not respond: TimeoutError"):
-        await RabbitBroker(port=server.port, timeout=0.5).account(account(), ADMIN, {"password": "pw"})
+        await RabbitMqMessaging(port=server.port, timeout=0.5).account(account(), ADMIN, {"password": "pw"})
     assert len(server.seen) < 3

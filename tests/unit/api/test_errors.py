@@ -53,7 +53,7 @@ def test_all_errors_are_reported_together():
         (
             {"services": {"nova": {}}},
             "spec.services: unknown service nova; did you mean compute? allowed: block-storage, ceph, compute, "
-            "coordination, dashboard, database, identity, image, ingress, key-manager, memcached, messaging, "
+            "coordination, dashboard, database, dns, identity, image, ingress, key-manager, memcached, messaging, "
             "networking, object-storage, orchestration, placement",
         ),
         (
@@ -107,7 +107,7 @@ def test_an_error_names_place_cause_and_allowed_values(change, expected):
         (
             {"features": {"logging": {"str": {}}}},
             "spec.features.logging.str",
-            "cadf, cinder, glance, heat, horizon, keystone",
+            "cadf, cinder, designate, glance, heat, horizon, keystone",
         ),
         (
             {"features": {"logging": {"cadf": {"enabled": True, "x": 1}}}},

@@ -181,7 +181,7 @@ RABBIT = """
 MEMCACHED = "{replicas, cacheSize, maxConn, tls, containerImage, nodeSelector, topologyRef, resources, override}"
 TLS = "{ca.duration, ca.renewBefore, ca.customIssuer, cert.duration, cert.renewBefore}"
 APPLICATION_CREDENTIAL = "{enabled, expirationDays, gracePeriodDays, roles, unrestricted, accessRules}"
-OTHERS = "{cinder, ironic, manila, octavia, designate, swift, watcher, telemetry, redis, dns, ovn}"
+OTHERS = "{cinder, ironic, manila, octavia, swift, watcher, telemetry, redis, dns, ovn}"
 
 
 def below(prefix: str, lines: str) -> str:
@@ -205,14 +205,15 @@ CONTROL_PLANE = "\n".join(
         "telemetry.{aodhApiOverride, cloudKittyApiOverride, prometheusOverride, alertmanagerOverride}",
         "openstackclient.template.{nodeSelector, containerImage}",
         "{keystone, glance, placement, neutron, nova, heat, barbican, horizon, galera, rabbitmq, memcached}.enabled",
-        "{keystone, placement, neutron, nova, heat, barbican, horizon}.apiOverride.{route, tls.secretName}",
+        "designate.enabled",
+        "{keystone, placement, neutron, nova, heat, barbican, designate, horizon}.apiOverride.{route, tls.secretName}",
         f"{{keystone, glance, placement, neutron, nova, heat}}.applicationCredential.{APPLICATION_CREDENTIAL}",
-        f"barbican.applicationCredential.{APPLICATION_CREDENTIAL}",
+        f"{{barbican, designate}}.applicationCredential.{APPLICATION_CREDENTIAL}",
         "glance.{uniquePodNames, serviceName, apiOverrides.default.route}",
         "nova.cellOverride.cell1.noVNCProxy.route",
         *(
             below(f"{name}.template", SHARED)
-            for name in ("keystone", "glance", "placement", "neutron", "nova", "heat", "barbican")
+            for name in ("keystone", "glance", "placement", "neutron", "nova", "heat", "barbican", "designate")
         ),
         below("keystone.template", KEYSTONE_MORE),
         below("glance.template", GLANCE_MORE),
@@ -225,6 +226,12 @@ CONTROL_PLANE = "\n".join(
         f"barbican.template.{{barbicanAPI, barbicanWorker, barbicanKeystoneListener}}.{PROGRAM_MORE}",
         "barbican.template.{simpleCryptoBackendSecret, enabledSecretStores, globalDefaultSecretStore}",
         "barbican.template.pkcs11.{loginSecret, clientDataSecret, clientDataPath}",
+        f"designate.template.{{designateAPI, designateCentral, designateMdns, designateProducer}}.{PROGRAM}",
+        f"designate.template.{{designateAPI, designateCentral, designateMdns, designateProducer}}.{PROGRAM_MORE}",
+        f"designate.template.{{designateWorker, designateBackendbind9, designateUnbound}}.{PROGRAM}",
+        f"designate.template.{{designateWorker, designateBackendbind9, designateUnbound}}.{PROGRAM_MORE}",
+        "designate.template.{backendType, backendMdnsServerProtocol, nsRecords[].hostname, nsRecords[].priority}",
+        "designate.template.{bindType, designateNetworkAttachment, redisServiceName}",
         "horizon.template.{replicas, secret, memcachedInstance, customServiceConfig, defaultConfigOverwrite, override}",
         "horizon.template.{containerImage, nodeSelector, topologyRef, resources, tls, networkAttachments, extraMounts}",
         "horizon.template.{preserveJobs, customServiceConfigSecrets}",

@@ -16,10 +16,11 @@ from stackwright.controllers.node.decide import decide as decide_nodes
 from stackwright.controllers.node.observe import Observed as NodesSeen
 from stackwright.controllers.primary.decide import decide as decide_primary
 from stackwright.controllers.primary.observe import Observed as PrimarySeen
+from stackwright.controllers.revision.decide import KEPT_REVISIONS
 from stackwright.controllers.revision.decide import decide as decide_revision
 from stackwright.controllers.revision.observe import Observed as RevisionsSeen
 from stackwright.core.digest import digest
-from stackwright.core.secrets.revisions import KEPT, Revision
+from stackwright.core.secrets.revisions import Revision
 from stackwright.core.secrets.writes import KeepRevision
 from stackwright.services.mariadb.kind import MariaDB
 from tests.unit.controllers.builders import CONDITIONS, NAMESPACE, condition, obj, with_ready
@@ -234,8 +235,8 @@ def revision(number, spec):
     [
         ((), ["revision 1"]),
         ((1, 2), ["revision 3"]),
-        (range(1, KEPT + 1), [f"revision {KEPT + 1}", "delete r1"]),
-        (range(1, KEPT + 3), [f"revision {KEPT + 3}", "delete r1", "delete r2", "delete r3"]),
+        (range(1, KEPT_REVISIONS + 1), [f"revision {KEPT_REVISIONS + 1}", "delete r1"]),
+        (range(1, KEPT_REVISIONS + 3), [f"revision {KEPT_REVISIONS + 3}", "delete r1", "delete r2", "delete r3"]),
     ],
 )
 def test_a_new_spec_is_stored_and_only_the_last_ten_are_kept(known, actions):

@@ -23,7 +23,7 @@ from support.paths import ROOT
 EXAMPLES = ROOT / "examples"
 FILES = sorted(EXAMPLES.glob("*.yaml"))
 NAMES = [
-    "catalog-entry", "cloud", "cluster", "control-plane", "floating-ip", "glance-standalone", "identity",
+    "catalog-entry", "cloud", "cluster", "control-plane", "dns", "floating-ip", "glance-standalone", "identity",
     "key-manager", "keystone-only", "memcached-only", "orchestration", "overrides", "ovn", "production",
     "server-volumes", "server", "storage",
 ]  # fmt: skip

@@ -7,7 +7,7 @@ import pytest
 from stackwright.cli.ui.steps import lines
 from stackwright.controllers.infra.clusterapi import CLAIM
 from stackwright.core.plan import SetStatus
-from stackwright.core.secrets.writes import EnsureSecret
+from stackwright.core.secrets.writes import EnsureSecret, SecretOwner
 from stackwright.forecast.background import Background
 from stackwright.forecast.entries import entries, summary
 from stackwright.forecast.simulate import Step
@@ -28,7 +28,7 @@ KEY = ("demo", "s")
 def test_a_secret_names_what_is_generated(
     generated: tuple[str, ...], keypairs: tuple[str, ...], there: bool, expected: str
 ) -> None:
-    action = EnsureSecret(KEY, {}, generated, keypairs=keypairs)
+    action = EnsureSecret(KEY, SecretOwner({}), generated, keypairs=keypairs)
     background = Background(secrets={KEY} if there else set())
     assert lines(entries([Step(1, "Nova demo/nova", action)], background)) == [expected]
 

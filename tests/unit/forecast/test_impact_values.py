@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from stackwright.api.kinds import CONFIGMAP
-from stackwright.core.plan import Apply, HelmUninstall, HelmUpgrade, SqlAccount
+from stackwright.core.plan import Apply, HelmUninstall, HelmUpgrade
+from stackwright.core.plan.accounts import EnsureDatabaseAccount
 from stackwright.forecast.costs import objects
 from stackwright.forecast.impact import Facts, Restart, claimed, lost, restarts
 from stackwright.forecast.simulate import Step
@@ -160,7 +161,7 @@ def test_a_database_that_is_dropped_is_lost_and_an_account_is_not() -> None:
             "username": "u",
             "secret": ("n", "u"),
         }
-        return Step(1, "x", SqlAccount(**names, grants=(), **more))
+        return Step(1, "x", EnsureDatabaseAccount(**names, grants=(), **more))
 
     both = step(absent=True, dropped=("nova", "nova_api"), additional=("nova_api", "shared"))
     assert lost([both, both], Facts()) == ("database nova at db", "database nova_api at db")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import runpy
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
@@ -55,7 +57,12 @@ class AMQPListener:
         self.conn.stop_consuming()
         self._shutoff.wait()
 """
-CONNECTION = "self._active_tags[consumer.queue_name] = tag\n"  # from impl_rabbit.py
+# Lines of impl_rabbit.py.
+CONNECTION = """\
+self._active_tags[consumer.queue_name] = tag
+self._connection_lock = DummyConnectionLock()
+def _transport_socket_timeout(self, timeout):
+"""
 
 
 class Timeout(Exception):
@@ -99,7 +106,9 @@ class Connection:
         self._active_tags = {"compute": 1, "compute.here": 2, "compute_fanout": 3}
         self.ended: list[tuple[str, threading.Thread]] = []
         self.broken = False
+        self.silent = False
         self.listener: Any = None
+        self.timeout: float | None = None
         self.reading = threading.Event()
 
     def consume(self, timeout: float) -> None:
@@ -109,7 +118,16 @@ class Connection:
     def stop_consuming(self) -> None:
         pass
 
+    @contextmanager
+    def _transport_socket_timeout(self, timeout: float) -> Iterator[None]:
+        self.timeout = timeout
+        yield
+        self.timeout = None
+
     def basic_cancel(self, tag: str) -> None:
+        assert self.timeout == 10, "of each read"
+        if self.silent:
+            raise TimeoutError("timed out")
         if self.broken:
             raise ConnectionError("gone")
         self.listener.incoming.append(f"before the end of {tag}")
@@ -175,6 +193,12 @@ def test_a_broken_connection_does_not_keep_a_server_from_stopping(server: Server
     assert server.log.warnings == ["Consumers were not cancelled: gone"]
 
 
+def test_a_broker_that_does_not_reply_does_not_keep_a_server_from_stopping(server: Server) -> None:
+    server.connection.silent = True
+    server.stop()
+    assert server.log.warnings == ["Consumers were not cancelled: timed out"]
+
+
 def test_the_image_with_the_library_changes_it() -> None:
     text = (ROOT / "images/base-python/Containerfile").read_text()
     assert "python3 /usr/share/stackwright/handover.py oslo_messaging/_drivers " in text
@@ -186,6 +210,8 @@ def test_the_image_with_the_library_changes_it() -> None:
         (LISTENER.replace("Listener is stopped", "Stopped"), CONNECTION),
         (2 * LISTENER, CONNECTION),
         (LISTENER, CONNECTION.replace("_active_tags", "_tags")),
+        (LISTENER, CONNECTION.replace("DummyConnectionLock", "ConnectionLock")),
+        (LISTENER, CONNECTION.replace("_socket_timeout", "_timeout")),
     ],
 )
 def test_a_library_that_it_does_not_know_ends_the_build(script: dict[str, Any], driver: str, connection: str) -> None:

@@ -11,18 +11,18 @@ import pytest
 
 from stackwright.api.kinds import SECRET
 from stackwright.core.errors import TerminalError, TransientError
-from stackwright.core.plan import BrokerAccount, CatalogEntry, SqlAccount
+from stackwright.core.plan.accounts import EnsureDatabaseAccount, EnsureIdentityAccount, EnsureMessagingAccount
 from stackwright.core.ports import CHECK_SECONDS
 from stackwright.runtime import accounts
 from stackwright.runtime.accounts import CONFIRM, FEW, KEPT, QUIET, SHARES, AccountChecks
-from stackwright.runtime.memory import FrozenClock, MemoryBroker, MemoryCluster, MemoryIdentity, MemorySql
+from stackwright.runtime.memory import FrozenClock, MemoryAccounts, MemoryCluster, MemoryDatabase
 from support.ports import memory_ports
 
 pytestmark = pytest.mark.looptime
 ADMIN = ("n", "root")
 
 
-class Sql(MemorySql):
+class Database(MemoryDatabase):
     """Hangs, fails or responds. `asked` has the user of each query, and whether it had a password."""
 
     def __init__(self) -> None:
@@ -49,17 +49,23 @@ def b64(text: bytes) -> str:
     return base64.b64encode(text).decode()
 
 
-def account(name: str) -> SqlAccount:
-    return SqlAccount("db.n.svc", ADMIN, name, name, ("ALL PRIVILEGES",), ("n", name))
+def account(name: str) -> EnsureDatabaseAccount:
+    return ensure("db.n.svc", name)
 
 
-def checks(sql: Sql, now: float = 1000.0, names: Iterable[str] = "abcdefgh") -> AccountChecks:
+def ensure(host: str, name: str, admin: tuple[str, str] = ADMIN) -> EnsureDatabaseAccount:
+    return EnsureDatabaseAccount(
+        host=host, admin_secret=admin, database=name, username=name, grants=("ALL PRIVILEGES",), secret=("n", name)
+    )
+
+
+def checks(database: Database, now: float = 1000.0, names: Iterable[str] = "abcdefgh") -> AccountChecks:
     clock = FrozenClock(now)
     cluster = MemoryCluster(clock=clock)
     for name in ("root", *names):
         data = {"password": base64.b64encode(b"p").decode()}
         cluster.put(SECRET, {"metadata": {"namespace": "n", "name": name}, "data": data})
-    return AccountChecks(memory_ports(cluster, clock, sql=sql))
+    return AccountChecks(memory_ports(cluster, clock, providers={EnsureDatabaseAccount: database}))
 
 
 async def looks(made: AccountChecks, provider: str = "p") -> int:
@@ -73,109 +79,109 @@ async def looks(made: AccountChecks, provider: str = "p") -> int:
 
 
 async def test_a_hanging_provider_occupies_each_worker_once_and_later_one_at_a_time() -> None:
-    sql, now = Sql(), asyncio.get_running_loop().time
-    made, start = checks(sql), now()
+    database, now = Database(), asyncio.get_running_loop().time
+    made, start = checks(database), now()
     assert await looks(made) == 8
     assert now() - start == pytest.approx(CHECK_SECONDS)
     for _ in range(20):
         assert await looks(made) == 8
     assert now() - start == pytest.approx(CHECK_SECONDS), "nobody waits for it again"
-    assert len(sql.asked) == 8
+    assert len(database.asked) == 8
     await asyncio.sleep(QUIET)
     assert await looks(made) == 8
-    assert len(sql.asked) == 9, "one look asks for all"
-    sql.hangs = False
+    assert len(database.asked) == 9, "one look asks for all"
+    database.hangs = False
     await asyncio.sleep(QUIET)
     assert await looks(made) == 0
-    assert len(sql.asked) == 9 + 8
+    assert len(database.asked) == 9 + 8
 
 
 async def test_a_new_or_restarted_provider_is_checked_at_once() -> None:
-    sql = Sql()
-    made = checks(sql)
+    database = Database()
+    made = checks(database)
     await looks(made)
-    sql.hangs = False
+    database.hangs = False
     assert await looks(made, "p since later") == 0
-    assert len(sql.asked) == 16
+    assert len(database.asked) == 16
 
 
 async def test_a_failed_check_is_reported_with_its_cause_unless_creation_reports_it() -> None:
-    sql = Sql()
-    sql.hangs, sql.error = False, TransientError("Galera is not ready")
-    made = checks(sql)
+    database = Database()
+    database.hangs, database.error = False, TransientError("Galera is not ready")
+    made = checks(database)
     for _ in range(2):
         with pytest.raises(TransientError, match="Galera"):
             await made.missing(account("a"), "p")
-    assert len(sql.asked) == 1
-    sql.error = TerminalError("no access")
+    assert len(database.asked) == 1
+    database.error = TerminalError("no access")
     assert await made.missing(account("a"), "another") is None, "nobody has seen it"
 
 
 async def test_a_changed_account_is_checked_by_name_only() -> None:
-    sql = Sql()
-    sql.hangs = False
-    made = checks(sql)
+    database = Database()
+    database.hangs = False
+    made = checks(database)
     assert await made.missing(account("a"), "p", changed=True) == ""
     assert await made.missing(account("a"), "p") == ""
-    assert sql.asked == [("a", False), ("a", True)], "an answer of the one kind is none of the other"
+    assert database.asked == [("a", False), ("a", True)], "an answer of the one kind is none of the other"
 
 
 async def test_an_observation_of_an_earlier_process_counts_as_a_response_of_the_start() -> None:
     """Otherwise a restart with 5,000 accounts would send 5,000 queries at once."""
-    sql = Sql()
-    sql.hangs = False
-    made = checks(sql)
+    database = Database()
+    database.hangs = False
+    made = checks(database)
     for name in "abcdefgh":
         assert await made.missing(account(name), "p", before=True) == ""
-    early = len(sql.asked)
+    early = len(database.asked)
     assert early < 4, "some are asked at each start"
     assert await made.missing(account("h"), "p2", before=False) == ""
-    assert sql.asked[early:] == [("h", True)], "of this one nobody knows"
+    assert database.asked[early:] == [("h", True)], "of this one nobody knows"
     await asyncio.sleep(KEPT)
     for name in "abcdefg":
         assert await made.missing(account(name), "p", before=True) == ""
-    assert len(sql.asked) == early + 8
+    assert len(database.asked) == early + 8
 
 
 async def test_each_start_checks_some_accounts_so_that_all_are_checked_in_time() -> None:
     """An operator that never lives for long would notice no loss."""
-    sql, starts = Sql(), 200
-    sql.hangs = False
+    database, starts = Database(), 200
+    database.hangs = False
     for start in range(starts):
-        made = checks(sql, 1000.0 + 230 * start)
+        made = checks(database, 1000.0 + 230 * start)
         for name in "abcdefgh":
             await made.missing(account(name), "p", before=True)
-    counts = [sql.asked.count((name, True)) for name in "abcdefgh"]
+    counts = [database.asked.count((name, True)) for name in "abcdefgh"]
     assert all(starts / SHARES / 3 < count < starts / SHARES * 3 for count in counts), counts
 
 
 async def test_a_start_checks_only_a_few_accounts_per_provider() -> None:
     names = [f"a{index}" for index in range(20 * SHARES)]
-    sql = Sql()
-    sql.hangs = False
-    made = checks(sql, names=names)
+    database = Database()
+    database.hangs = False
+    made = checks(database, names=names)
     for provider in ("p", "another"):
-        sql.asked.clear()
+        database.asked.clear()
         for _ in range(2):
             for name in names:
                 assert await made.missing(account(name), provider, before=True) == ""
-        assert 1 <= len(sql.asked) <= FEW
+        assert 1 <= len(database.asked) <= FEW
 
 
 async def test_checks_of_one_account_do_not_use_up_the_budget_of_a_start() -> None:
     names = [f"a{index}" for index in range(20 * SHARES)]
-    sql = Sql()
-    sql.hangs = False
-    made = checks(sql, names=names)
+    database = Database()
+    database.hangs = False
+    made = checks(database, names=names)
     for name in names:
         for _ in range(FEW):
             assert await made.missing(account(name), "p", before=True) == ""
-    assert len(sql.asked) == FEW
+    assert len(database.asked) == FEW
 
 
 async def test_accounts_that_cannot_be_checked_cost_a_start_no_more_than_others() -> None:
     names = [f"a{index}" for index in range(20 * SHARES)]
-    made = checks(Sql(), names=names)
+    made = checks(Database(), names=names)
     reads: list[Any] = []
     cluster = made._ports.cluster
     get = cluster.get
@@ -191,43 +197,43 @@ async def test_accounts_that_cannot_be_checked_cost_a_start_no_more_than_others(
 
 
 async def test_one_response_that_lacks_an_account_is_not_a_loss() -> None:
-    sql = Sql()
-    sql.hangs, sql.lies = False, 1
-    made, start = checks(sql), asyncio.get_running_loop().time()
+    database = Database()
+    database.hangs, database.lies = False, 1
+    made, start = checks(database), asyncio.get_running_loop().time()
     assert await made.missing(account("a"), "p") == ""
-    assert len(sql.asked) == 2 and asyncio.get_running_loop().time() - start >= CONFIRM
-    sql.lies = 2
+    assert len(database.asked) == 2 and asyncio.get_running_loop().time() - start >= CONFIRM
+    database.lies = 2
     assert await made.missing(account("b"), "p") == "user"
 
 
 async def test_a_loss_is_unproven_while_the_second_query_fails() -> None:
-    sql = Sql()
-    sql.hangs, sql.lost = False, "user"
-    made = checks(sql)
+    database = Database()
+    database.hangs, database.lost = False, "user"
+    made = checks(database)
     look = asyncio.create_task(made.missing(account("a"), "p"))
     await asyncio.sleep(CONFIRM / 2)
-    sql.error = TransientError("Galera is not ready")
+    database.error = TransientError("Galera is not ready")
     with pytest.raises(TransientError, match="Galera"):
         await look
 
 
 async def test_after_a_loss_all_accounts_are_checked() -> None:
-    sql = Sql()
-    sql.hangs, sql.lost = False, "user"
-    made = checks(sql)
+    database = Database()
+    database.hangs, database.lost = False, "user"
+    made = checks(database)
     assert await made.missing(account("a"), "p") == "user"
-    sql.asked.clear()
+    database.asked.clear()
     for name in "abcdefgh":
         assert await made.missing(account(name), "p", before=True) == "user"
-    assert len(sql.asked) == 2 * 8
+    assert len(database.asked) == 2 * 8
 
 
 async def test_an_account_that_cannot_be_checked_counts_as_unchecked() -> None:
-    sql = Sql()
-    sql.hangs = False
-    made = checks(sql)
+    database = Database()
+    database.hangs = False
+    made = checks(database)
     assert await made.missing(account("nobody"), "p") is None
-    assert sql.asked == []
+    assert database.asked == []
 
 
 @pytest.mark.parametrize("changed", [False, True])
@@ -238,37 +244,38 @@ async def test_a_check_uses_the_password_of_the_account_unless_it_changes(
     cluster, clock = MemoryCluster(), FrozenClock(1000.0)
     for name, password in (("root", b"admin"), ("a", b"new")):
         cluster.put(SECRET, {"metadata": {"namespace": "n", "name": name}, "data": {"password": b64(password)}})
-    sql, broker, identity = MemorySql(), MemoryBroker(), MemoryIdentity()
-    sql.users["host", "a"] = identity.users["a"] = "old"
-    made = AccountChecks(memory_ports(cluster, clock, sql=sql, broker=broker, identity=identity))
+    at = MemoryAccounts()
+    at.database.users["host", "a"] = at.identity.users["a"] = "old"
+    made = AccountChecks(memory_ports(cluster, clock, providers=at.providers))
     spec = {"serviceName": "s", "serviceType": "t", "username": "a", "endpoints": {}}
-    sql_account = SqlAccount("host", ADMIN, "a", "a", ("ALL PRIVILEGES",), ("n", "a"))
-    entry, at_broker = CatalogEntry(ADMIN, spec, ("n", "a")), BrokerAccount("host", ADMIN, "v", "a", ("n", "a"))
+    secrets: dict[str, Any] = {"admin_secret": ADMIN, "secret": ("n", "a")}
+    in_database, in_identity = ensure("host", "a"), EnsureIdentityAccount(spec=spec, **secrets)
+    in_messaging = EnsureMessagingAccount(host="host", vhost="v", username="a", **secrets)
     old = "" if changed else "user a"
-    assert [await made.missing(each, "p", changed) for each in (sql_account, entry)] == [old, old]
-    assert await made.missing(at_broker, "p", changed) == "user a"
-    sql.users["host", "a"] = identity.users["a"] = broker.users["host", "a"] = "new"
-    assert [await made.missing(each, "p", changed) for each in (sql_account, entry, at_broker)] == [""] * 3
+    assert [await made.missing(each, "p", changed) for each in (in_database, in_identity)] == [old, old]
+    assert await made.missing(in_messaging, "p", changed) == "user a"
+    at.database.users["host", "a"] = at.identity.users["a"] = at.messaging.users["host", "a"] = "new"
+    assert [await made.missing(each, "p", changed) for each in (in_database, in_identity, in_messaging)] == [""] * 3
 
 
 async def test_without_the_administrators_password_no_check_runs() -> None:
-    sql = Sql()
-    sql.hangs = False
-    made = checks(sql)
-    nobody = SqlAccount("db.n.svc", ("n", "gone"), "a", "a", ("ALL PRIVILEGES",), ("n", "a"))
+    database = Database()
+    database.hangs = False
+    made = checks(database)
+    nobody = ensure("db.n.svc", "a", admin=("n", "gone"))
     assert await made.missing(nobody, "p") is None
-    assert sql.asked == []
+    assert database.asked == []
 
 
 @pytest.mark.parametrize("name", ["root", "a"])
 async def test_with_a_password_that_is_no_text_no_check_runs(name: str) -> None:
-    sql = Sql()
-    sql.hangs = False
-    made = checks(sql)
+    database = Database()
+    database.hangs = False
+    made = checks(database)
     cluster: Any = made._ports.cluster
     cluster.put(SECRET, {"metadata": {"namespace": "n", "name": name}, "data": {"password": b64(b"\xff")}})
     assert await made.missing(account("a"), "p") is None
-    assert sql.asked == []
+    assert database.asked == []
 
 
 async def test_old_responses_are_dropped_without_a_scan_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -282,9 +289,9 @@ async def test_old_responses_are_dropped_without_a_scan_of_all(monkeypatch: pyte
             return super().__getattribute__(name)
 
     monkeypatch.setattr(accounts, "_Answer", Counting)
-    sql, count = Sql(), 300
-    sql.hangs = False
-    made = checks(sql, names=["another", *(f"a{index}" for index in range(count))])
+    database, count = Database(), 300
+    database.hangs = False
+    made = checks(database, names=["another", *(f"a{index}" for index in range(count))])
     for provider in ("p", "again"):
         for index in range(count):
             await made.missing(account(f"a{index}"), provider)

@@ -70,7 +70,7 @@ def test_the_key_is_that_of_the_certificate(issuer):
 def test_it_ends_after_a_year_and_never_after_its_authority(issuer):
     made, end = x509.issue(issuer, ["a"], [], NOW)
     assert end == x509.ends(made["tls.crt"]) == NOW + 365 * DAY
-    short = x509.authority("short", NOW, datetime.timedelta(days=10))
+    short = x509.authority("short", NOW, 10 * DAY)
     _, end = x509.issue(short, ["a"], [], NOW)
     assert end == NOW + 10 * DAY
 

@@ -17,7 +17,7 @@ from stackwright.services.tested import RENDERED_ONLY, UNTESTED
 from support.paths import ROOT
 
 DRIVER = "features.cinder.volume.backends.<name>.values.conf.backends.<name>.volume_driver"
-CLOUDS = ("cloud", "storage", "identity", "ovn", "orchestration", "key-manager")
+CLOUDS = ("cloud", "storage", "identity", "ovn", "orchestration", "key-manager", "dns")
 """Examples that the end-to-end tests use."""
 IMPLIED = {
     *(("features.services", name) for name in (*PRESETS["core"], "coordination")),

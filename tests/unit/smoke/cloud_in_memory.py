@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from stackwright.core.openstack.agents import Agent
+from stackwright.core.openstack.deployed.agents import Agent
 from stackwright.smoke.ports import Failed, Login
 from stackwright.smoke.stage import Stage
 from stackwright.smoke.tenant import Boot, Flavor, Leftover, Order, Port, Project, Rule, Server, Stack, Tenant
@@ -51,11 +51,16 @@ class World:
     order_status: str = "ACTIVE"
     forgetful: bool = False
     """Secrets that are read are others than those that were stored."""
+    zones: dict[str, str] = field(default_factory=dict)
+    """Id of a zone or a recordset → status."""
+    zone_status: str = "ACTIVE"
+    zones_stay: bool = False
+    """Zones are not deleted when they should be."""
     during: Callable[[str], None] = lambda what: None
     """Called with the name of each call: a test may raise there."""
 
     def tenant(self) -> Tenant:
-        return Tenant(Computing(self), Networking(self), Orchestration(self), KeyManager(self))
+        return Tenant(Computing(self), Networking(self), Orchestration(self), KeyManager(self), Names(self))
 
 
 class Clock:
@@ -226,6 +231,34 @@ class KeyManager:
 
     def delete(self, id_: str) -> None:
         del self.world.secrets[id_]
+
+
+@dataclass
+class Names:
+    """What is pending changes when it is looked at."""
+
+    world: World
+
+    def create(self, name: str) -> str:
+        self.world.during("zone")
+        self.world.zones[name] = "PENDING"
+        return name
+
+    def add(self, zone: str, name: str, address: str) -> str:
+        self.world.zones[f"{zone}/{name}"] = "PENDING"
+        return name
+
+    def state(self, zone: str, recordset: str = "") -> str | None:
+        id_ = f"{zone}/{recordset}" if recordset else zone
+        found = self.world.zones.get(id_)
+        if found == "PENDING":
+            self.world.zones[id_] = self.world.zone_status
+        if found == "DELETED" and not self.world.zones_stay:
+            self.world.zones.clear()
+        return found
+
+    def delete(self, zone: str) -> None:
+        self.world.zones[zone] = "DELETED"
 
 
 @dataclass

@@ -16,7 +16,7 @@ from stackwright.cli.app import app
 from stackwright.cli.cluster import connection as cli_connection
 from stackwright.cli.state import access as cli_access
 from stackwright.cli.use import smoke
-from stackwright.core.openstack.access import Access
+from stackwright.core.openstack.deployed.access import Access
 from tests.unit.smoke.cloud_in_memory import World, stage
 
 Smoke = Callable[..., Any]

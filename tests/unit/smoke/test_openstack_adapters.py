@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from stackwright.adapters.openstack.transport.client import connect
-from stackwright.core.openstack.agents import Agent
+from stackwright.core.openstack.deployed.agents import Agent
 from stackwright.smoke.openstack.projects import ProjectsApi, tenant
 from stackwright.smoke.tenant import Boot, CloudError, Flavor, Project, Rule, Server
 from tests.unit.smoke.http_cloud import HttpCloud

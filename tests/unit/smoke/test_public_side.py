@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from stackwright.adapters.openstack.public_api import Endpoint, Live, check_endpoints
+from stackwright.adapters.openstack.deployed.public_api import Endpoint, Live, check_endpoints
 from stackwright.cli.ui.public import nodes
 from stackwright.cli.ui.tree import lines
-from stackwright.core.openstack.access import Access
-from stackwright.core.openstack.agents import Agent
+from stackwright.core.openstack.deployed.access import Access
+from stackwright.core.openstack.deployed.agents import Agent
 from stackwright.runtime import x509
 from stackwright.smoke.host import RealHost
 from stackwright.smoke.ports import Failed

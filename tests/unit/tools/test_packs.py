@@ -30,7 +30,7 @@ CORE_ONLY = (
     "src/stackwright/smoke/**",
     "src/stackwright/assets.py",
     "src/stackwright/slots.py",
-    "src/stackwright/adapters/openstack/public_api.py",
+    "src/stackwright/adapters/openstack/deployed/public_api.py",
     "charts/keystoneclient/**",
     "images/**",
     "examples/cloud.yaml",
@@ -160,6 +160,13 @@ def test_a_nearly_overdue_pack_runs_before_those_with_changed_sources() -> None:
     assert chosen(changed, {"one": 3, "two": 12, "three": 34}) == ["two", "one"]
     assert chosen(changed, {"one": 34, "two": 34, "three": 34}) == ["one", "three"], "many of one age are due earlier"
     assert chosen(changed, {"one": 3, "two": 12, "three": None}) == ["three", "two"], "not known to be young"
+
+
+def test_the_oldest_packs_run_first_if_a_younger_one_would_wait_too_long() -> None:
+    many = [Pack(f"p{number:02}", 1, "small", ("src/a",)) for number in range(50)]
+    ages: dict[str, int | None] = {pack.name: 21 if pack.name > "p45" else 12 for pack in many}
+    taken = packs.choose(many, {pack.name: Run("passed") for pack in many}, {}, ages, 0)
+    assert [pack.name for pack in taken] == ["p46", "p47"]
 
 
 EQUAL = [10] * 45

@@ -26,11 +26,12 @@ from stackwright.adapters.helm.output import output
 from stackwright.adapters.helm.records import check_records
 from stackwright.core.digest import LENGTH
 from stackwright.core.errors import TerminalError, TransientError
-from stackwright.core.helm.records import BUNDLE_LABEL, DIGEST_LABEL, HISTORY, bundle_label, error_message, is_transient
+from stackwright.core.helm.limits import CALL_SECONDS, HISTORY, PARALLEL
+from stackwright.core.helm.records import BUNDLE_LABEL, DIGEST_LABEL, bundle_label, error_message, is_transient
 from stackwright.core.kubernetes.versions import OLDEST_TEXT
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import HelmUpgrade, Key
-from stackwright.core.ports import HELM_SECONDS, Fence, Reader, unfenced
+from stackwright.core.ports import Fence, Reader, unfenced
 from stackwright.slots import FairSlots
 
 KUBERNETES = f"{OLDEST_TEXT}.0"  # without a cluster, Helm assumes another one, such as 1.20
@@ -74,9 +75,9 @@ class HelmCli:
         *,
         kubeconfig: str | None = None,
         binary: str = "helm",
-        parallel: int = 4,
+        parallel: int = PARALLEL,
         share: int | None = None,
-        timeout: float = HELM_SECONDS,
+        timeout: float = CALL_SECONDS,
         records: Reader | None = None,
         fence: Fence = unfenced,
     ) -> None:

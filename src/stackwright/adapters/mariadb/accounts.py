@@ -17,7 +17,7 @@ from stackwright.adapters.mariadb.connection import connect, where
 from stackwright.adapters.threads import Workers
 from stackwright.api.services.contracts import PRIVILEGE, PRIVILEGES
 from stackwright.core.errors import TerminalError, TransientError
-from stackwright.core.plan import SqlAccount
+from stackwright.core.plan.accounts import EnsureDatabaseAccount
 from stackwright.core.ports import CHECK_SECONDS
 
 PORT = 3306
@@ -53,32 +53,34 @@ T = TypeVar("T")
 WORK = 60.0  # seconds for all connections and statements of a call that changes something
 
 
-class MariaDbSql:
-    """core.ports.Provider of SqlAccount. Each call has a thread and a deadline, after which nothing is sent."""
+class MariaDbDatabase:
+    """core.ports.Provider of EnsureDatabaseAccount. A call has a thread and a deadline, after which nothing is sent."""
 
     def __init__(self, port: int = PORT) -> None:
         self._workers = Workers()
         self._port = port
 
-    async def account(self, action: SqlAccount, admin: Mapping[str, str], own: Mapping[str, str]) -> None:
+    async def account(self, action: EnsureDatabaseAccount, admin: Mapping[str, str], own: Mapping[str, str]) -> None:
         if action.absent and action.username == _login(admin):
             return  # this account was refused, so nothing was created for it
         work = list(statements(action, own.get("password", "")))
         await self._call(action, WORK, lambda: self._execute(action, admin, work))
 
-    async def missing(self, action: SqlAccount, admin: Mapping[str, str], own: Mapping[str, str] | None) -> str:
+    async def missing(
+        self, action: EnsureDatabaseAccount, admin: Mapping[str, str], own: Mapping[str, str] | None
+    ) -> str:
         """Log in as the account to each of its databases; without its password, check as the administrator."""
         if own is None:
             return await self._call(action, CHECK_SECONDS, lambda: self._unknown(action, admin))
         return await self._call(action, CHECK_SECONDS, lambda: self._missing(action, own["password"]))
 
-    async def _call(self, action: SqlAccount, seconds: float, what: Callable[[], T]) -> T:
+    async def _call(self, action: EnsureDatabaseAccount, seconds: float, what: Callable[[], T]) -> T:
         try:
             return await self._workers.call(action.secret[0], seconds, what)
         except TimeoutError:
             raise TransientError(f"{where(action.host)}: no complete response within {seconds:.0f} s") from None
 
-    def _missing(self, action: SqlAccount, password: str) -> str:
+    def _missing(self, action: EnsureDatabaseAccount, password: str) -> str:
         for database in (action.database, *action.additional):
             try:
                 self._connect(action, action.username, password, database).close()
@@ -91,14 +93,14 @@ class MariaDbSql:
                 raise error_of(action, error) from None
         return ""
 
-    def _unknown(self, action: SqlAccount, admin: Mapping[str, str]) -> str:
+    def _unknown(self, action: EnsureDatabaseAccount, admin: Mapping[str, str]) -> str:
         with self._administrator(action, admin) as cursor:
             for what, (text, bound) in check_queries(action).items():
                 if not cursor.execute(text, bound):
                     return what
         return ""
 
-    def _execute(self, action: SqlAccount, admin: Mapping[str, str], work: list[Statement]) -> None:
+    def _execute(self, action: EnsureDatabaseAccount, admin: Mapping[str, str], work: list[Statement]) -> None:
         with self._administrator(action, admin) as cursor:
             for text, bound in work:
                 cursor.execute(text, bound)
@@ -109,7 +111,7 @@ class MariaDbSql:
                     cursor.execute(text, bound)
 
     @contextmanager
-    def _administrator(self, action: SqlAccount, admin: Mapping[str, str]) -> Iterator[Any]:
+    def _administrator(self, action: EnsureDatabaseAccount, admin: Mapping[str, str]) -> Iterator[Any]:
         """A cursor of the administrator; the driver's errors become TransientError or TerminalError."""
         if not admin.get("password"):
             raise TerminalError(f"Secret {'/'.join(action.admin_secret)} has no key password")
@@ -124,11 +126,11 @@ class MariaDbSql:
         except (pymysql.MySQLError, OSError) as error:
             raise error_of(action, error) from None  # the driver's error may quote the statement
 
-    def _connect(self, action: SqlAccount, user: str, password: str, database: str | None = None) -> Any:
+    def _connect(self, action: EnsureDatabaseAccount, user: str, password: str, database: str | None = None) -> Any:
         return connect(host=action.host, port=self._port, user=user, password=password, database=database)
 
 
-def statements(action: SqlAccount, password: str) -> Iterator[Statement]:
+def statements(action: EnsureDatabaseAccount, password: str) -> Iterator[Statement]:
     """Statements that create, update or remove the account, in order."""
     databases, user = [_quoted(name) for name in (action.database, *action.additional)], _name(action.username)
     if action.absent:
@@ -145,7 +147,7 @@ def statements(action: SqlAccount, password: str) -> Iterator[Statement]:
         yield f"GRANT {grants} ON {_exactly(database)}.* TO %s@'%%'", (user,)
 
 
-def check_queries(action: SqlAccount) -> dict[str, Statement]:
+def check_queries(action: EnsureDatabaseAccount) -> dict[str, Statement]:
     """Description → query, for each part of an account that never changes."""
     return {
         f"user {action.username}": ("SELECT 1 FROM mysql.user WHERE User = %s AND Host = '%%'", (action.username,)),
@@ -156,7 +158,7 @@ def check_queries(action: SqlAccount) -> dict[str, Statement]:
     }
 
 
-def revoked(action: SqlAccount, grants: Iterable[str]) -> Iterator[Statement]:
+def revoked(action: EnsureDatabaseAccount, grants: Iterable[str]) -> Iterator[Statement]:
     """Statements that revoke roles, and privileges on all databases or on databases that the spec does not name.
 
     Such privileges exist because the spec named the database before, an earlier version granted privileges on a
@@ -174,7 +176,7 @@ def revoked(action: SqlAccount, grants: Iterable[str]) -> Iterator[Statement]:
             yield from _taken(action, pattern, [OPTION] * (OPTION in held) + [ALL] * bool(held - {OPTION}))
 
 
-def narrowed(action: SqlAccount, grants: Iterable[str]) -> Iterator[Statement]:
+def narrowed(action: EnsureDatabaseAccount, grants: Iterable[str]) -> Iterator[Statement]:
     """Statements that revoke the surplus privileges (by SHOW GRANTS) on the account's own databases."""
     wanted = _wanted(action)
     names = {_exactly(_quoted(name)) for name in (action.database, *action.additional)}
@@ -191,7 +193,7 @@ def narrowed(action: SqlAccount, grants: Iterable[str]) -> Iterator[Statement]:
             yield from _taken(action, name, [", ".join(sorted(surplus))])
 
 
-def _held(action: SqlAccount, grants: Iterable[str]) -> Iterator[tuple[str, set[str]]]:
+def _held(action: EnsureDatabaseAccount, grants: Iterable[str]) -> Iterator[tuple[str, set[str]]]:
     """(quoted pattern of databases or *, privileges) for each line of SHOW GRANTS about whole databases.
 
     Only grants to the account itself: those to PUBLIC or a role cannot be revoked from it.
@@ -202,16 +204,16 @@ def _held(action: SqlAccount, grants: Iterable[str]) -> Iterator[tuple[str, set[
             yield found[2], held | {OPTION} if f" WITH {OPTION}" in line[found.end() :] else held
 
 
-def _taken(action: SqlAccount, pattern: str, each: Iterable[str]) -> Iterator[Statement]:
+def _taken(action: EnsureDatabaseAccount, pattern: str, each: Iterable[str]) -> Iterator[Statement]:
     return (_revoke(action, f"{taken} ON {pattern}.*") for taken in each)
 
 
-def _revoke(action: SqlAccount, what: str) -> Statement:
+def _revoke(action: EnsureDatabaseAccount, what: str) -> Statement:
     """A REVOKE statement. Privileges granted by hand may contain %, which the driver requires to be doubled."""
     return f"REVOKE {what.replace('%', '%%')} FROM %s@'%%'", (_name(action.username),)
 
 
-def error_of(action: SqlAccount, error: Any) -> Exception:
+def error_of(action: EnsureDatabaseAccount, error: Any) -> Exception:
     """TransientError or TerminalError, by the number of the server's error."""
     number = _number(error)
     server = where(action.host)
@@ -237,7 +239,7 @@ def _name(text: str) -> str:
     return text
 
 
-def _grantee(action: SqlAccount) -> str:
+def _grantee(action: EnsureDatabaseAccount) -> str:
     """The account in SHOW GRANTS."""
     return f"{_quoted(action.username)}@`%`"
 
@@ -255,7 +257,7 @@ def _exactly(quoted: str) -> str:
     return quoted.replace("_", r"\_")
 
 
-def _wanted(action: SqlAccount) -> list[str]:
+def _wanted(action: EnsureDatabaseAccount) -> list[str]:
     """The spec's privileges without synonyms or duplicates; ALL replaces all others."""
     for text in action.grants:
         if text.upper() not in PRIVILEGES:

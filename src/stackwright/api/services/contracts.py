@@ -27,7 +27,7 @@ _DATABASES = ("mysql", "information_schema", "performance_schema", "sys")
 DatabaseName = Annotated[str, Account(_DATABASES)]
 FurtherDatabase = Annotated[str, Account(_DATABASES, fixed=False)]
 DatabaseUser = Annotated[str, Account(("root", "mysql", "public", "mariadb-sys"))]
-BrokerUser = Annotated[str, Account(("admin", "guest"))]
+MessagingUser = Annotated[str, Account(("admin", "guest"))]
 ServiceUser = Annotated[str, Account(("admin",))]
 ServiceName = Annotated[str, Account(("keystone",))]
 # The domain of the administrator, and the roles that Keystone's bootstrap and all other services use.
@@ -88,7 +88,9 @@ class DatabaseAccountSpec(CamelModel):
         description="Secret to write: username, password, host, port, database, connection, database.conf.",
     )
     section: str = Field(
-        "database", pattern=r"^[a-z_]+$", description="Section of the option `connection` in database.conf."
+        "database",
+        pattern=r"^[a-z_]+(:[a-z_]+)?$",
+        description="Section of the option `connection` in database.conf.",
     )
     additional_databases: list[FurtherDatabase] = Field(
         default_factory=list,
@@ -115,7 +117,7 @@ class MessagingAccountSpec(CamelModel):
         "rabbitmq", description="Name of the RabbitMQ object in this namespace.", json_schema_extra=FIXED
     )
     vhost: VhostName = Field(description="Virtual host to create.")
-    username: BrokerUser = Field(description="User to create, with all permissions on the virtual host.")
+    username: MessagingUser = Field(description="User to create, with all permissions on the virtual host.")
     secret_name: ObjectName = Field(
         description="Secret to write: username, password, host, port, vhost, transport_url, messaging.conf, "
         "notifications.conf.",
@@ -144,7 +146,7 @@ class KeystoneEndpoints(CamelModel):
 class KeystoneTrustee(CamelModel):
     domain: DomainName = Field(description="Domain to create; it stays, with its users, when this object is deleted.")
     username: ServiceUser = Field(
-        description="User to create in this domain, with the role admin there and the password of the service user."
+        description="User to create in this domain, with the role admin there and a password of its own."
     )
 
 

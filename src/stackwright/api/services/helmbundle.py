@@ -23,6 +23,8 @@ FreeForm = Annotated[
 ]
 
 RELEASES = 64  # maximum of one HelmBundle; a service has only a few
+TIMEOUT = 600  # default timeout of a release in seconds
+LONGEST_START = 7 * 24 * 3600  # maximum startTimeout in seconds
 
 
 class HelmRelease(Model):
@@ -45,7 +47,7 @@ class HelmRelease(Model):
     )
     values: FreeForm = Field(default_factory=dict, description="Values, free-form as the chart defines them.")
     timeout: int = Field(
-        600,
+        TIMEOUT,
         ge=30,
         le=7200,
         description="Seconds without progress after which a release that is not ready is rolled back, unless the "
@@ -54,7 +56,7 @@ class HelmRelease(Model):
     startTimeout: int = Field(
         0,
         ge=0,
-        le=604800,
+        le=LONGEST_START,
         description="Replaces a shorter `timeout` while all pods that are not ready are at the first start of their "
         "containers, such as servers that receive their data first.",
     )

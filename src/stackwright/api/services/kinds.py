@@ -5,7 +5,7 @@ A service object can be used alone; the cloud controller creates those of an Ope
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field
 
@@ -15,7 +15,8 @@ from stackwright.api.meta import OURS, CamelModel, Column, Kind, Resource, Statu
 from stackwright.api.services.helmbundle import FreeForm
 
 Release = Literal["epoxy"]
-OPENSTACK_RELEASE: Release = "epoxy"  # default
+OPENSTACK_RELEASE: Release = get_args(Release)[0]  # default
+OPENSTACK_VERSION = "2025.1"  # the number of that release
 Size = Literal["single", "tiny", "small", "medium"]
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 

@@ -21,7 +21,7 @@ from stackwright.core.settings import OPERATOR_NAMESPACE
 
 if TYPE_CHECKING:
     from stackwright.adapters.kubernetes.client import KubernetesCluster
-    from stackwright.adapters.openstack.public_api import Live
+    from stackwright.adapters.openstack.deployed.public_api import Live
     from stackwright.cli.ui.tree import Node
     from stackwright.core.plan import Object
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from stackwright.adapters.openstack.transport.login import Login
-    from stackwright.core.openstack.access import Access
+    from stackwright.core.openstack.deployed.access import Access
     from stackwright.core.ports import Reader
 
 
@@ -18,7 +18,7 @@ async def read_access(reader: Reader, namespace: str) -> Access:
     from stackwright.cli.cluster.connection import the_cloud
     from stackwright.cli.failures import CliError
     from stackwright.core.objects import secret_data
-    from stackwright.core.openstack.access import ADMIN_SECRET, TLS_SECRET, NoAccess, access
+    from stackwright.core.openstack.deployed.access import ADMIN_SECRET, TLS_SECRET, NoAccess, access
 
     cloud, admin, tls = await asyncio.gather(
         the_cloud(reader, namespace, None),
@@ -39,7 +39,7 @@ async def reachable_login(reader: Reader, login: Login) -> Login:
     from stackwright.cli.cluster.connection import POD_ACCOUNT
     from stackwright.cli.failures import CliError
     from stackwright.core.errors import TerminalError
-    from stackwright.core.openstack.access import external_entry, namespace_of
+    from stackwright.core.openstack.deployed.access import external_entry, namespace_of
 
     namespace = namespace_of(login.entry)
     if not namespace or POD_ACCOUNT.is_dir():

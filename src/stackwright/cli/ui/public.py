@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from stackwright.cli.ui.tree import BLOCKED, READY, Node
 
 if TYPE_CHECKING:
-    from stackwright.adapters.openstack.public_api import Live
-    from stackwright.core.openstack.agents import Agent
+    from stackwright.adapters.openstack.deployed.public_api import Live
+    from stackwright.core.openstack.deployed.agents import Agent
 
 
 def nodes(live: Live) -> list[Node]:

@@ -13,7 +13,7 @@ from stackwright.cli.cluster.connection import NAMESPACE
 from stackwright.cli.cluster.options import KubeconfigOption, NamespaceOption
 
 if TYPE_CHECKING:
-    from stackwright.core.openstack.access import Access
+    from stackwright.core.openstack.deployed.access import Access
 
 
 class Form(StrEnum):
@@ -87,7 +87,7 @@ def openrc(
 
 def printed(form: Form, name: str, access: Access, ca: str, namespace: str) -> str:
     from stackwright.cli.ui.output import as_yaml
-    from stackwright.core.openstack.access import clouds_entry, internal_entry, openrc, with_cloud
+    from stackwright.core.openstack.deployed.access import clouds_entry, internal_entry, openrc, with_cloud
 
     match form:
         case Form.OPENRC:
@@ -104,7 +104,7 @@ def merged(path: Path, name: str, access: Access, ca: Path) -> str:
 
     from stackwright.cli.failures import CliError
     from stackwright.cli.ui.output import as_yaml
-    from stackwright.core.openstack.access import clouds_entry, with_cloud
+    from stackwright.core.openstack.deployed.access import clouds_entry, with_cloud
 
     try:
         existing = yaml.safe_load(path.read_text()) if path.exists() else None

@@ -18,7 +18,7 @@ from stackwright.cli.cluster.options import KubeconfigOption, NamespaceOption
 from stackwright.cli.common import say
 
 if TYPE_CHECKING:
-    from stackwright.core.openstack.access import Access
+    from stackwright.core.openstack.deployed.access import Access
     from stackwright.smoke.checks import Check
     from stackwright.smoke.run import Result
     from stackwright.smoke.stage import Stage
@@ -50,7 +50,7 @@ def smoke(
     killed run. The exit code is 0 if all checks passed.
 
     The checks: login, image, flavors, network, boot, dhcp, metadata, ping, ssh, security-groups, console, reboot,
-    resize; with the service orchestration stack, with key-manager secret.
+    resize; with the service orchestration stack, with key-manager secret, with dns zone.
 
     For example:
 

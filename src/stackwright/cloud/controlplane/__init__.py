@@ -33,6 +33,7 @@ from stackwright.cloud.controlplane.infrastructure import GaleraTemplates, Memca
 from stackwright.cloud.controlplane.pods import Bus, BusReference
 from stackwright.cloud.controlplane.services import (
     BarbicanTemplate,
+    DesignateTemplate,
     GlanceTemplate,
     HeatTemplate,
     HorizonTemplate,
@@ -110,6 +111,11 @@ class BarbicanSection(Api):
     template: BarbicanTemplate = Field(default_factory=lambda: BarbicanTemplate(), description="The service.")
 
 
+class DesignateSection(Api):
+    enabled: bool = Field(False, description="Whether the DNS service is deployed.")
+    template: DesignateTemplate = Field(default_factory=lambda: DesignateTemplate(), description="The service.")
+
+
 class HorizonSection(Api):
     enabled: bool = Field(False, description="Whether the dashboard is deployed.")
     template: HorizonTemplate = Field(default_factory=lambda: HorizonTemplate(), description="The service.")
@@ -134,7 +140,9 @@ class Tls(CamelModel):
 
 
 class ClientTemplate(CamelModel):
-    """No field is supported; `reference.py` lists the fields of the reference."""
+    """No field is supported."""
+
+    UNDECLARED: ClassVar[str] = "containerImage env nodeSelector topologyRef"
 
 
 class Client(CamelModel):
@@ -167,6 +175,7 @@ class OpenStackControlPlaneSpec(CamelModel):
     nova: NovaSection | None = Field(None, description="The compute service.")
     heat: HeatSection | None = Field(None, description="The orchestration service.")
     barbican: BarbicanSection | None = Field(None, description="The key manager.")
+    designate: DesignateSection | None = Field(None, description="The DNS service.")
     horizon: HorizonSection | None = Field(None, description="The dashboard.")
     galera: GaleraSection | None = Field(None, description="The database.")
     rabbitmq: RabbitSection | None = Field(None, description="The message buses.")
@@ -181,7 +190,6 @@ class OpenStackControlPlaneSpec(CamelModel):
     application_credential: OffAnyway | None = absent("Application credentials.")
     openstackclient: Client | None = unused(None, "Keystone includes a client pod.")
     cinder: Absent | None = absent("Block storage.")
-    designate: OffAnyway | None = absent("DNS service.")
     dns: Absent | None = absent("dnsmasq for hosts outside Kubernetes.")
     ironic: OffAnyway | None = absent("Bare metal service.")
     manila: OffAnyway | None = absent("Shared file systems.")

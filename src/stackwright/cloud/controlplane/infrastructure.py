@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from stackwright.api.fields.naming import OptionalObjectName
 from stackwright.api.fields.shared import Quantity
 from stackwright.api.meta import CamelModel
+from stackwright.api.reference import ANY
 from stackwright.api.support import (
     Unsupported,
     UnsupportedFlag,
@@ -35,6 +36,7 @@ class GaleraTemplate(Pods):
 
 
 class GaleraTemplates(CamelModel):
+    UNDECLARED: ClassVar[str] = ANY
     openstack: GaleraTemplate = Field(default_factory=lambda: GaleraTemplate(), description="The only database.")
 
 
@@ -46,6 +48,9 @@ class RabbitPersistence(CamelModel):
 
 
 class RabbitTemplate(Pods):
+    UNDECLARED: ClassVar[str] = (
+        "affinity delayStartSeconds skipPostDeploySteps targetVersion terminationGracePeriodSeconds tolerations"
+    )
     replicas: Literal[1] = Field(1, description="Number of servers.")
     persistence: RabbitPersistence = Field(default_factory=lambda: RabbitPersistence(), description="The volume.")
     queue_type: UnsupportedText = unsupported("Kind of queues.")
@@ -54,6 +59,7 @@ class RabbitTemplate(Pods):
 
 
 class RabbitTemplates(CamelModel):
+    UNDECLARED: ClassVar[str] = ANY
     rabbitmq: RabbitTemplate = Field(
         default_factory=lambda: RabbitTemplate(),
         description="The message bus of notifications, and of services without their own one.",
@@ -64,8 +70,10 @@ class RabbitTemplates(CamelModel):
 
 
 class MemcachedTemplate(Pods):
+    UNDECLARED: ClassVar[str] = "cacheSize maxConn"
     replicas: int = Field(1, ge=1, le=32, description="Number of servers; all services use all of them.")
 
 
 class MemcachedTemplates(CamelModel):
+    UNDECLARED: ClassVar[str] = ANY
     memcached: MemcachedTemplate = Field(default_factory=lambda: MemcachedTemplate(), description="The only cache.")

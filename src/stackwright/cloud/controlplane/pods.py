@@ -1,12 +1,12 @@
 """Parts that the templates of an OpenStackControlPlane share; most of their fields are rejected as unsupported.
 
-Rare fields are omitted to keep the CRD small; `reference.py` lists their names. Fields that name another object
+Rare fields are omitted to keep the CRD small; `UNDECLARED` has their names. Fields that name another object
 (databaseInstance, memcachedInstance …) accept only the one existing name.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -35,6 +35,11 @@ def _ini(text: str) -> str:
 
 Ini = Annotated[str, AfterValidator(_ini)]
 INI = "Options in INI format; they override the built options."
+# Undeclared fields of a program.
+PROGRAM = (
+    "containerImage nodeSelector topologyRef resources networkAttachments override tls customServiceConfigSecrets "
+    "defaultConfigOverwrite"
+)
 
 
 def replicas_field(most: int = 32) -> Any:
@@ -42,11 +47,14 @@ def replicas_field(most: int = 32) -> Any:
 
 
 class BusReference(CamelModel):
+    UNDECLARED: ClassVar[str] = "user vhost"
     cluster: Bus = Field("rabbitmq", description="Name of the bus.")
 
 
 class ApiCertificate(CamelModel):
-    """No field is supported; `reference.py` lists the fields of the reference."""
+    """No field is supported."""
+
+    UNDECLARED: ClassVar[str] = "secretName"
 
 
 class ApiTls(CamelModel):
@@ -55,6 +63,7 @@ class ApiTls(CamelModel):
 
 
 class PodTls(CamelModel):
+    UNDECLARED: ClassVar[str] = "api caSecretName mtls ovn secretName"
     ca_bundle_secret_name: UnsupportedText = unsupported("Additional CA certificates.")
 
 
@@ -65,9 +74,13 @@ class ServiceTls(PodTls):
 class PodResources(CamelModel):
     """No field is supported, as in ApiCertificate."""
 
+    UNDECLARED: ClassVar[str] = "claims limits requests"
+
 
 class PodOverride(CamelModel):
     """No field is supported, as in ApiCertificate."""
+
+    UNDECLARED: ClassVar[str] = "probes service"
 
 
 class Pods(CamelModel):
@@ -87,6 +100,7 @@ class Pods(CamelModel):
 class Template(Pods):
     """Fields that templates of whole services share."""
 
+    UNDECLARED: ClassVar[str] = "auth messagingBus rabbitMqClusterName"
     tls: ServiceTls | None = Field(None, description="TLS inside the cluster; not supported.")
     secret: OptionalObjectName = unused("", "Stackwright generates the passwords of services.")
     database_instance: Database = Field("openstack", description="The database.")

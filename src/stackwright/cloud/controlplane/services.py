@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -12,6 +12,8 @@ from stackwright.api.fields.lines import Line, Short
 from stackwright.api.fields.naming import OptionalObjectName, SecretKeyName
 from stackwright.api.fields.shared import Quantity
 from stackwright.api.meta import CamelModel
+from stackwright.api.reference import ANY
+from stackwright.api.rules import at
 from stackwright.api.support import (
     Unsupported,
     UnsupportedFlag,
@@ -22,6 +24,7 @@ from stackwright.api.support import (
 )
 from stackwright.cloud.controlplane.pods import (
     INI,
+    PROGRAM,
     Bus,
     BusReference,
     Configured,
@@ -31,14 +34,18 @@ from stackwright.cloud.controlplane.pods import (
     Template,
     replicas_field,
 )
+from stackwright.services.designate.features import ServerName
+from stackwright.services.nova import SERVICE as NOVA
 
 
 class AdminSelector(CamelModel):
+    UNDECLARED: ClassVar[str] = "service"
     admin: SecretKeyName = Field("AdminPassword", description="Key of the administrator's password.")
     database: UnsupportedText = unsupported("Key of the database's password.")
 
 
 class KeystoneTemplate(Configured):
+    UNDECLARED: ClassVar[str] = "trustFlushArgs trustFlushSchedule trustFlushSuspend"
     secret: OptionalObjectName = Field(
         "", description="Secret with the administrator's password; empty for spec.secret."
     )
@@ -68,12 +75,14 @@ class GlanceStorage(CamelModel):
 
 
 class GlanceApi(CamelModel):
+    UNDECLARED: ClassVar[str] = f"{PROGRAM} apiTimeout imageCache storage"
     replicas: int = replicas_field(1)
     type: Literal["single"] = Field("single", description="One API for users and services.")
     custom_service_config: Ini = Field("", description=INI)
 
 
 class GlanceApis(CamelModel):
+    UNDECLARED: ClassVar[str] = ANY
     default: GlanceApi = Field(default_factory=lambda: GlanceApi(), description="The API.")
 
 
@@ -108,6 +117,7 @@ class HorizonTemplate(Template):
 
 
 class HeatProgram(Pods):
+    UNDECLARED: ClassVar[str] = f"{PROGRAM} apiTimeout passwordSelectors"
     replicas: int = replicas_field()
     custom_service_config: UnsupportedText = unsupported(
         "Options of one program; those of heat.template are for all programs."
@@ -129,6 +139,7 @@ SECRET_STORES: list[SecretStore] = ["simple_crypto"]
 
 
 class BarbicanProgram(Pods):
+    UNDECLARED: ClassVar[str] = f"{PROGRAM} apiTimeout enableSecureRBAC"
     replicas: int = replicas_field()
     custom_service_config: UnsupportedText = unsupported(
         "Options of one program; those of barbican.template are for all programs."
@@ -136,6 +147,7 @@ class BarbicanProgram(Pods):
 
 
 class KeystoneListener(Pods):
+    UNDECLARED: ClassVar[str] = f"{PROGRAM} apiTimeout"
     replicas: int = unused(0, "Keystone does not notify Barbican; secrets of deleted projects stay.")
     custom_service_config: UnsupportedText = unsupported("Its options.")
 
@@ -156,10 +168,49 @@ class BarbicanTemplate(Configured):
     rabbit_mq_cluster_name: Bus = Field("rabbitmq", description="The message bus.")
 
 
+class DesignateProgram(Pods):
+    UNDECLARED: ClassVar[str] = f"{PROGRAM} apiTimeout passwordSelectors"
+    replicas: int = replicas_field()
+    custom_service_config: UnsupportedText = unsupported(
+        "Options of one program; those of designate.template are for all programs."
+    )
+
+
+def _designate(name: str, description: str) -> Any:
+    return Field(default_factory=lambda: DesignateProgram(), alias=f"designate{name}", description=description)
+
+
+class NsRecord(CamelModel):
+    hostname: ServerName = Field(description="Name of a name server.")
+    priority: int = Field(ge=0, le=65535, description="Its place; the lowest is the first.")
+
+
+class DesignateTemplate(Configured):
+    UNDECLARED: ClassVar[str] = "bindType designateNetworkAttachment"
+    designate_api: DesignateProgram = _designate("API", "The API.")
+    designate_central: DesignateProgram = _designate("Central", "The processes that change the database.")
+    designate_mdns: DesignateProgram = _designate("Mdns", "The servers from which name servers get zones.")
+    designate_producer: DesignateProgram = _designate("Producer", "The processes with periodic tasks.")
+    designate_worker: DesignateProgram = _designate("Worker", "The processes that change name servers.")
+    ns_records: list[NsRecord] = Field(
+        default_factory=list, max_length=13, description="NS records of all zones; default: ns1.<public domain>."
+    )
+    messaging_bus: BusReference | None = Field(None, description="The message bus.")
+    rabbit_mq_cluster_name: Bus = Field("rabbitmq", description="The message bus.")
+    backend_type: UnsupportedText = unsupported("Name servers other than PowerDNS.")
+    backend_mdns_server_protocol: UnsupportedText = unsupported("Protocol of transfers, which is TCP.")
+    designate_backendbind9: Unsupported = unsupported("BIND; PowerDNS answers queries.")
+    designate_unbound: Unsupported = unsupported("The resolver Unbound.")
+    redis_service_name: UnsupportedText = unsupported("Redis; etcd coordinates the processes.")
+
+
 # --- compute: one set of programs for both cells
+
+_IMAGES = ("api", "compute", "conductor", "metadata", "novncproxy", "scheduler")
 
 
 class NovaProgram(CamelModel):
+    UNDECLARED: ClassVar[str] = PROGRAM
     replicas: int = replicas_field()
     custom_service_config: Ini = Field("", description=f"{INI} They apply to all programs of Nova.")
 
@@ -173,6 +224,7 @@ class NovaProxy(NovaProgram):
 
 
 class Cell(CamelModel):
+    UNDECLARED: ClassVar[str] = "dbPurge nodeSelector topologyRef"
     cell_database_instance: Database = Field("openstack", description="The database.")
     cell_message_bus_instance: Literal["rabbitmq", "rabbitmq-cell1"] = Field(
         "rabbitmq-cell1", description="The message bus; Nova uses rabbitmq-cell1 for all cells if it exists."
@@ -204,6 +256,7 @@ class CellOne(Cell):
 
 
 class Cells(CamelModel):
+    UNDECLARED: ClassVar[str] = ANY
     cell0: CellZero = Field(
         default_factory=lambda: CellZero(), description="The cell of servers that were never scheduled."
     )
@@ -211,6 +264,7 @@ class Cells(CamelModel):
 
 
 class NovaTemplate(Template):
+    UNDECLARED: ClassVar[str] = f"customServiceConfig {' '.join(f'{name}ContainerImageURL' for name in _IMAGES)}"
     api_service_template: NovaProgram = Field(default_factory=lambda: NovaProgram(), description="The API.")
     metadata_service_template: NovaMetadata = Field(
         default_factory=lambda: NovaMetadata(), description="Metadata of instances."
@@ -223,22 +277,12 @@ class NovaTemplate(Template):
     messaging_bus: BusReference | None = Field(None, description="The message bus, if rabbitmq-cell1 does not exist.")
     api_database_account: UnsupportedText = unsupported("Name of the database's user.")
 
-    def programs(self) -> dict[str, NovaProgram]:
-        """Path in the template → program."""
-        cell = self.cell_templates.cell1
-        return {
-            "apiServiceTemplate": self.api_service_template,
-            "metadataServiceTemplate": self.metadata_service_template,
-            "schedulerServiceTemplate": self.scheduler_service_template,
-            "cellTemplates.cell1.conductorServiceTemplate": cell.conductor_service_template,
-            "cellTemplates.cell1.noVNCProxyServiceTemplate": cell.no_vnc_proxy_service_template,
-        }
-
     @model_validator(mode="after")
     def _one_file(self) -> NovaTemplate:
         said: dict[tuple[str, str], tuple[str, str | list[str]]] = {}
-        for path, program in self.programs().items():
-            for section, options in ini.sections(program.custom_service_config).items():
+        raw = self.model_dump(by_alias=True)
+        for path in NOVA.programs:
+            for section, options in ini.sections(at(raw, path)["customServiceConfig"]).items():
                 for option, value in options.items():
                     where, before = said.setdefault((section, option), (path, value))
                     if before != value:

@@ -13,12 +13,13 @@ from stackwright.controllers.infra.server_template import SERVER_KIND
 from stackwright.core.controller import ByOwner, Controller, Lookup, Watch
 from stackwright.core.objects import key_of, label
 from stackwright.core.openstack.clouds import Clouds
+from stackwright.core.pausing import CLUSTER_API
 from stackwright.core.plan import Key, Object
 
 
 def controller(clouds: Clouds) -> Controller:
     watches = (Watch(SERVER_KIND, ByOwner(KIND.kind)), Watch(MACHINE, _cluster, on_message_change=False))
-    return Controller(NAME, "servers", KIND, watches, partial(observe, clouds), decide, remote=True)
+    return Controller(NAME, "servers", KIND, watches, partial(observe, clouds), decide, remote=True, pause=CLUSTER_API)
 
 
 def _cluster(machine: Object, lookup: Lookup) -> Iterable[Key]:

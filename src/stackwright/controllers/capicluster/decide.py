@@ -27,7 +27,6 @@ from stackwright.controllers.capicluster.stages import (
     stage_of,
     stopped,
 )
-from stackwright.controllers.infra.capi_pause import without_actions_if_capi_paused
 from stackwright.controllers.infra.clusterapi import is_managed_elsewhere
 from stackwright.controllers.infra.drift import corrections, unmanaged_rules
 from stackwright.controllers.infra.drift import with_event as set_back
@@ -58,7 +57,6 @@ class _Api(NamedTuple):
     actions: tuple[Action, ...]
 
 
-@without_actions_if_capi_paused
 def decide(seen: Observed) -> Plan:
     if is_deleting(seen.obj):
         return plan_deletion(seen)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from stackwright.api.infra.cluster.cluster import OpenStackCluster
 from stackwright.api.infra.machine import OpenStackMachine
 from stackwright.controllers.capicluster.resolve import Found, resolve
-from stackwright.controllers.infra.capi_pause import capi_pause_cause
 from stackwright.controllers.infra.clusterapi import NAME as CLUSTER_NAME
 from stackwright.controllers.infra.clusterapi import cluster_name, is_managed_elsewhere
 from stackwright.controllers.infra.managed_resources import record_of
@@ -20,6 +19,7 @@ from stackwright.core.conditions import is_ready
 from stackwright.core.objects import belongs, is_deleting
 from stackwright.core.openstack.clouds import Clouds, Subscription
 from stackwright.core.openstack.resources import ResourceType, ids
+from stackwright.core.pausing import cluster_api_cause
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 
@@ -61,7 +61,7 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
     spec, errors = OpenStackCluster.parsed(obj)
     if is_managed_elsewhere(obj) and not is_deleting(obj):
         return Observed(obj, now, spec, tuple(errors))
-    paused = capi_pause_cause(obj, await cluster_referring(reader, obj))
+    paused = cluster_api_cause(obj, await cluster_referring(reader, obj))
     seen = await _with_servers(Observed(obj, now, spec, tuple(errors), paused), reader)
     steps = (resolving(clouds, resolve), viewing(clouds, _asker, record_of))
     return await observe_cloud(seen, clouds, reader, NAME, *steps)

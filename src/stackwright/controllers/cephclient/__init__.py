@@ -11,6 +11,7 @@ from stackwright.controllers.cephclient.decide import decide
 from stackwright.controllers.cephclient.observe import observe
 from stackwright.controllers.claimants import Claimants
 from stackwright.core.controller import ByOwner, Controller, Lookup, Watch, all_in_namespace
+from stackwright.core.pausing import STACKWRIGHT
 from stackwright.core.plan import Key, Object
 from stackwright.services.ceph.clients import claims
 from stackwright.services.ceph.kind import Ceph
@@ -32,4 +33,4 @@ def controller() -> Controller:
     claimants = Claimants(CephClient.KIND, claims)
     watches = (Watch(CephClient.KIND, claimants.waiting), Watch(Ceph.KIND, _every), Watch(SECRET, _by_keys))
     look = partial(observe, claimants)
-    return Controller("cephclient", "secrets", CephClient.KIND, watches, look, decide, pausable=True)
+    return Controller("cephclient", "secrets", CephClient.KIND, watches, look, decide, pause=STACKWRIGHT)

@@ -14,6 +14,7 @@ from stackwright.controllers.cloud.observe import CLOUDS, observe
 from stackwright.core.controller import ByOwner, Controller, Keys, Watch, all_in_namespace
 from stackwright.core.kubernetes import precache
 from stackwright.core.objects import key_of, label
+from stackwright.core.pausing import STACKWRIGHT
 from stackwright.core.settings import Settings
 from stackwright.services.ingress.features import GIVEN
 
@@ -43,4 +44,4 @@ def watches(kind: Kind) -> tuple[Watch, ...]:
 
 def controller(settings: Settings) -> Controller:
     kind = OpenStackDeployment.KIND
-    return Controller("cloud", "osdpl", kind, watches(kind), partial(observe, settings), decide, pausable=True)
+    return Controller("cloud", "osdpl", kind, watches(kind), partial(observe, settings), decide, pause=STACKWRIGHT)

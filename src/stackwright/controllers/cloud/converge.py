@@ -52,14 +52,14 @@ class Entry:
     """Additions of a kind other than OpenStackDeployment to its OpenStackDeploymentSpec.
 
     refine  additions to one service
-    paused  why only the infrastructure is written for now, None if all services are; existing services stay
+    staged  why only the infrastructure is written for now, None if all services are; existing services stay
     gone    reason for the deletion of a service object
     given   the user's spec of that kind
     first   actions before those of the services;  last  actions after those of the services
     """
 
     refine: Callable[[Wanted], Refinement | None] = lambda wanted: None
-    paused: Condition | None = None
+    staged: Condition | None = None
     gone: str = "no longer in preset or features.services"
     given: Model | None = None
     first: tuple[Action, ...] = ()
@@ -85,7 +85,7 @@ def converge(seen: Observed, spec: OpenStackDeploymentSpec, entry: Entry = Entry
     pairs = [
         (each, thing)
         for each, thing in zip(every, objects, strict=True)
-        if entry.paused is None or each.declared.group == INFRASTRUCTURE
+        if entry.staged is None or each.declared.group == INFRASTRUCTURE
     ]
     actions: list[Action] = [*entry.first, *secrets, *images]
     services: list[Condition] = []
@@ -106,7 +106,7 @@ def converge(seen: Observed, spec: OpenStackDeploymentSpec, entry: Entry = Entry
         *copied,
         held,
         *_kept(stores, wanted),
-        *([entry.paused] if entry.paused else []),
+        *([entry.staged] if entry.staged else []),
         *_unused(entry.given or spec),
     ]
     ready = sum(1 for stage in services if stage.status)
@@ -197,11 +197,11 @@ def _surplus(seen: Observed, wanted: set[tuple[str, str]], why: str) -> list[Act
 
 
 def _stores(seen: Observed) -> dict[tuple[str, str], list[str]]:
-    """Each Ceph with data of services → its clients. It is not deleted before them."""
-    found: dict[tuple[str, str], list[str]] = {}
+    """Each Ceph of this cloud with data of services → its clients. It is not deleted before them."""
+    mine, found = seen.obj["metadata"]["name"], dict[tuple[str, str], list[str]]()
     for each in seen.clients:
         key = (Ceph.KIND.kind, str(each["spec"].get("instance")))
-        if key in seen.services:
+        if label(seen.services.get(key), CLOUD) == mine:
             found.setdefault(key, []).append("/".join(key_of(each)))
     return found
 

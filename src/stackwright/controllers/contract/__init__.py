@@ -13,7 +13,10 @@ from stackwright.controllers.contract.messaging import MESSAGING
 from stackwright.controllers.contract.objects import Contract, claims, uses
 from stackwright.controllers.contract.observe import observe
 from stackwright.core.controller import ByOwner, Controller, Watch, all_in_namespace
+from stackwright.core.pausing import STACKWRIGHT
 from stackwright.core.ports import Accounts
+
+CONTRACTS = (DATABASE, MESSAGING, IDENTITY)
 
 
 def _controller(contract: Contract, accounts: Accounts) -> Controller:
@@ -24,8 +27,8 @@ def _controller(contract: Contract, accounts: Accounts) -> Controller:
         Watch(SECRET, ByOwner(contract.kind.kind)),
     )
     look = partial(observe, contract, accounts, claimants)
-    return Controller(contract.name, "secrets", contract.kind, watches, look, decide, pausable=True)
+    return Controller(contract.name, "secrets", contract.kind, watches, look, decide, pause=STACKWRIGHT)
 
 
 def controllers(accounts: Accounts) -> tuple[Controller, ...]:
-    return tuple(_controller(contract, accounts) for contract in (DATABASE, MESSAGING, IDENTITY))
+    return tuple(_controller(contract, accounts) for contract in CONTRACTS)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from stackwright.api.services.contracts import DatabaseAccount, DatabaseAccountSpec
 from stackwright.controllers.contract.objects import Contract, Raw
-from stackwright.core.plan import SqlAccount
+from stackwright.core.plan.accounts import EnsureDatabaseAccount
 from stackwright.services.mariadb.kind import MariaDB
 from stackwright.services.mariadb.values import PORT, ROOT_SECRET
 
@@ -32,8 +32,8 @@ def _templates(spec: DatabaseAccountSpec) -> dict[str, str]:
     return {"connection": CONNECTION, "database.conf": f"[{spec.section}]\nconnection = {CONNECTION}\n"}
 
 
-def _action(spec: DatabaseAccountSpec, namespace: str, absent: bool) -> SqlAccount:
-    return SqlAccount(
+def _action(spec: DatabaseAccountSpec, namespace: str, absent: bool) -> EnsureDatabaseAccount:
+    return EnsureDatabaseAccount(
         host=host(spec.instance, namespace),
         admin_secret=(namespace, ROOT_SECRET),
         database=spec.database,
@@ -58,23 +58,23 @@ def _uses(spec: Raw) -> tuple[str, ...]:
     return tuple(f"database {name} of MariaDB {spec.get('instance')}" for name in _databases(spec))
 
 
-def _kept(action: SqlAccount, others: Iterable[Raw]) -> SqlAccount:
+def _kept(action: EnsureDatabaseAccount, others: Iterable[Raw]) -> EnsureDatabaseAccount:
     """Databases that other accounts share are not dropped."""
     used = {name for spec in others for name in _databases(spec)}
     return replace(action, dropped=tuple(name for name in action.dropped if name not in used))
 
 
 DATABASE = Contract(
-    "database",
-    DatabaseAccount.KIND,
-    MariaDB.KIND,
-    DatabaseAccountSpec,
-    _fixed,
-    _templates,
-    _action,
-    _claims,
-    _uses,
-    _kept,
+    name="database",
+    kind=DatabaseAccount.KIND,
+    instance_kind=MariaDB.KIND,
+    spec=DatabaseAccountSpec,
+    fixed=_fixed,
+    templates=_templates,
+    action=_action,
+    claims=_claims,
+    uses=_uses,
+    kept=_kept,
     # exact: grants on patterns are revoked; narrowed: grants that the spec no longer lists, and GRANT OPTION; named:
     # grants on databases that the spec no longer names; global: grants on all databases, and roles.
     revision=("exact", "narrowed", "named", "global"),

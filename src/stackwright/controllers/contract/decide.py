@@ -31,7 +31,7 @@ from stackwright.core.conditions import (
 from stackwright.core.digest import digest
 from stackwright.core.objects import DIGEST, annotation, has_finalizer, is_deleting
 from stackwright.core.plan import Action, Finalizer, Object, Plan, staged
-from stackwright.core.secrets.writes import EnsureSecret
+from stackwright.core.secrets.writes import EnsureSecret, SecretOwner
 
 RECHECK, SPREAD = 300, 120  # seconds
 AGAIN, LOOK = 0.5, 15.0
@@ -71,7 +71,7 @@ def decide(seen: Observed) -> Plan:
     actions: list[Action] = []
     secret = EnsureSecret(
         (namespace, secret_of(seen.obj)),
-        seen.obj,
+        SecretOwner(seen.obj),
         seen.contract.generated(spec),
         fixed=seen.contract.fixed(spec, namespace),
         templates=seen.contract.templates(spec),

@@ -6,7 +6,7 @@ from stackwright.api.services.contracts import KeystoneService, KeystoneServiceS
 from stackwright.controllers.contract.database import host
 from stackwright.controllers.contract.objects import Contract, Raw
 from stackwright.core.objects import mapping
-from stackwright.core.plan import TRUSTEE_PASSWORD, CatalogEntry
+from stackwright.core.plan.accounts import TRUSTEE_PASSWORD, EnsureIdentityAccount
 from stackwright.core.secrets.filling import literal
 from stackwright.services.keystone.kind import Keystone
 from stackwright.services.keystone.values import ADMIN_SECRET, PORT
@@ -59,8 +59,8 @@ def _generated(spec: KeystoneServiceSpec) -> tuple[str, ...]:
     return ("password", "cache_key", *([TRUSTEE_PASSWORD] if spec.trustee else []))
 
 
-def _action(spec: KeystoneServiceSpec, namespace: str, absent: bool) -> CatalogEntry:
-    return CatalogEntry(
+def _action(spec: KeystoneServiceSpec, namespace: str, absent: bool) -> EnsureIdentityAccount:
+    return EnsureIdentityAccount(
         admin_secret=(namespace, ADMIN_SECRET),
         spec=spec.model_dump(by_alias=True),
         secret=(namespace, spec.secret_name),
@@ -80,14 +80,14 @@ def _claims(spec: Raw) -> tuple[str, ...]:
 
 
 IDENTITY = Contract(
-    "identity",
-    KeystoneService.KIND,
-    Keystone.KIND,
-    KeystoneServiceSpec,
-    _fixed,
-    _templates,
-    _action,
-    _claims,
+    name="identity",
+    kind=KeystoneService.KIND,
+    instance_kind=Keystone.KIND,
+    spec=KeystoneServiceSpec,
+    fixed=_fixed,
+    templates=_templates,
+    action=_action,
+    claims=_claims,
     generated=_generated,
     revision=("roles",),  # roles that the spec no longer names are revoked
 )

@@ -8,7 +8,7 @@ from dataclasses import replace
 from stackwright.api.services.contracts import MessagingAccount, MessagingAccountSpec
 from stackwright.controllers.contract.database import host
 from stackwright.controllers.contract.objects import Contract, Raw
-from stackwright.core.plan import BrokerAccount
+from stackwright.core.plan.accounts import EnsureMessagingAccount
 from stackwright.services.rabbitmq.kind import RabbitMQ
 from stackwright.services.rabbitmq.values import PORT, admin_secret
 
@@ -32,8 +32,8 @@ def _templates(spec: MessagingAccountSpec) -> dict[str, str]:
     }
 
 
-def _action(spec: MessagingAccountSpec, namespace: str, absent: bool) -> BrokerAccount:
-    return BrokerAccount(
+def _action(spec: MessagingAccountSpec, namespace: str, absent: bool) -> EnsureMessagingAccount:
+    return EnsureMessagingAccount(
         host=host(spec.instance, namespace),
         admin_secret=(namespace, admin_secret(spec.instance)),
         vhost=spec.vhost,
@@ -52,20 +52,20 @@ def _uses(spec: Raw) -> tuple[str, ...]:
     return (f"vhost {spec.get('vhost')} of RabbitMQ {spec.get('instance')}",)
 
 
-def _kept(action: BrokerAccount, others: Iterable[Raw]) -> BrokerAccount:
+def _kept(action: EnsureMessagingAccount, others: Iterable[Raw]) -> EnsureMessagingAccount:
     """A virtual host that another account shares is not deleted."""
     return replace(action, keep_vhost=action.keep_vhost or any(spec.get("vhost") == action.vhost for spec in others))
 
 
 MESSAGING = Contract(
-    "messaging",
-    MessagingAccount.KIND,
-    RabbitMQ.KIND,
-    MessagingAccountSpec,
-    _fixed,
-    _templates,
-    _action,
-    _claims,
-    _uses,
-    _kept,
+    name="messaging",
+    kind=MessagingAccount.KIND,
+    instance_kind=RabbitMQ.KIND,
+    spec=MessagingAccountSpec,
+    fixed=_fixed,
+    templates=_templates,
+    action=_action,
+    claims=_claims,
+    uses=_uses,
+    kept=_kept,
 )

@@ -10,12 +10,12 @@ from stackwright.api.meta import CamelModel, Kind
 from stackwright.core.conditions import READY, SERVING, find
 from stackwright.core.digest import digest
 from stackwright.core.objects import is_deleting
-from stackwright.core.plan import Account, Object
+from stackwright.core.plan import EnsureAccount, Object
 
 Raw = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Contract:
     """fixed, templates  fields of the Secret (see EnsureSecret), from the spec; fixed fields also use the namespace
     action           the action that creates the account, or with absent=True the one that deletes it
@@ -32,10 +32,10 @@ class Contract:
     spec: type[CamelModel]
     fixed: Callable[[Any, str], Mapping[str, str]]
     templates: Callable[[Any], Mapping[str, str]]
-    action: Callable[[Any, str, bool], Account]
+    action: Callable[[Any, str, bool], EnsureAccount]
     claims: Callable[[Raw], Iterable[str]]
     uses: Callable[[Raw], Iterable[str]] = lambda spec: ()
-    kept: Callable[[Any, Iterable[Raw]], Account] = lambda action, others: action
+    kept: Callable[[Any, Iterable[Raw]], EnsureAccount] = lambda action, others: action
     generated: Callable[[Any], tuple[str, ...]] = lambda spec: ("password",)
     revision: tuple[str, ...] = ()
 

@@ -13,10 +13,11 @@ from stackwright.controllers import cloud
 from stackwright.controllers.controlplane.decide import decide
 from stackwright.controllers.controlplane.observe import observe
 from stackwright.core.controller import Controller
+from stackwright.core.pausing import STACKWRIGHT
 from stackwright.core.settings import Settings
 
 
 def controller(settings: Settings) -> Controller:
     kind = OpenStackControlPlane.KIND
     watches = cloud.watches(kind)
-    return Controller("controlplane", "osdpl", kind, watches, partial(observe, settings), decide, pausable=True)
+    return Controller("controlplane", "osdpl", kind, watches, partial(observe, settings), decide, pause=STACKWRIGHT)

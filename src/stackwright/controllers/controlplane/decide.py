@@ -22,13 +22,13 @@ def decide(seen: Observed) -> Plan:
     spec, errors = parse(seen.obj)
     if spec is None:
         return stopped(blocked("Ready", "InvalidSpec", "; ".join(errors)))
-    paused = _paused(spec) if annotation(seen.obj, STAGE) == INFRASTRUCTURE_ONLY else None
+    staged = _staged(spec) if annotation(seen.obj, STAGE) == INFRASTRUCTURE_ONLY else None
     gone = "its section was removed or disabled"
-    entry = Entry(partial(refinement, spec), paused, gone, given=spec)
+    entry = Entry(partial(refinement, spec), staged, gone, given=spec)
     return converge(seen, deployment(spec), entry)
 
 
-def _paused(spec: OpenStackControlPlaneSpec) -> Condition:
+def _staged(spec: OpenStackControlPlaneSpec) -> Condition:
     held = ", ".join(name for name in NEEDS if spec.on(name)) or "nothing"
     text = f"Annotation {STAGE}={INFRASTRUCTURE_ONLY} pauses {held}; remove it to continue"
     return waiting("DeploymentStage", text, "Paused")

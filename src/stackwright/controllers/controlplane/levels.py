@@ -9,27 +9,22 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from stackwright.api.fields import ini
+from stackwright.api.rules import at
 from stackwright.cloud.controlplane import OpenStackControlPlaneSpec
 from stackwright.cloud.controlplane.infrastructure import RabbitTemplate
-from stackwright.cloud.controlplane.services import KeystoneTemplate, NeutronTemplate, NovaProgram, PlacementTemplate
 from stackwright.controllers.cloud.level import Level, Rank
 from stackwright.controllers.cloud.selection import Wanted
+from stackwright.services.declaration import Service
 
 LevelValues = tuple[Level, dict[str, Any]]
-Program = KeystoneTemplate | PlacementTemplate | NeutronTemplate | NovaProgram
-NOVA_COMPONENTS = {
-    "apiServiceTemplate": "api-osapi",
-    "metadataServiceTemplate": "api-metadata",
-    "schedulerServiceTemplate": "scheduler",
-    "cellTemplates.cell1.conductorServiceTemplate": "conductor",
-    "cellTemplates.cell1.noVNCProxyServiceTemplate": "novncproxy",
-}
 
 
 def levels(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> list[LevelValues]:
     """(level, chart → values) for one service object, in rising priority."""
-    found = LEVELS[wanted.declared.service](spec, wanted) if wanted.declared.service in LEVELS else ()
-    return [(level, values) for level, values in found if values]
+    declared = wanted.declared
+    own = LEVELS[declared.service](spec, wanted) if declared.service in LEVELS else ()
+    programs = _programs(spec, declared) if declared.programs else ()
+    return [(level, values) for level, values in (*own, *programs) if values]
 
 
 def _database(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[LevelValues]:
@@ -57,74 +52,32 @@ def _bus(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[tuple[Rabb
         yield template, f"spec.rabbitmq.templates.{name}"
 
 
-def _identity(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[LevelValues]:
-    if spec.keystone:
-        yield from _program("spec.keystone.template", "keystone", "api", spec.keystone.template)
-
-
-def _image(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[LevelValues]:
-    if spec.glance:
-        where, template = "spec.glance.template", spec.glance.template
-        api = template.glance_apis.default
-        yield _replicas(f"{where}.glanceAPIs.default", "glance", "api", api.replicas)
-        yield from _options(where, "glance", template.custom_service_config)
-        yield from _options(f"{where}.glanceAPIs.default", "glance", api.custom_service_config)
-
-
-def _placement(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[LevelValues]:
-    if spec.placement:
-        yield from _program("spec.placement.template", "placement", "api", spec.placement.template)
-
-
-def _networking(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[LevelValues]:
-    if spec.neutron:
-        yield from _program("spec.neutron.template", "neutron", "server", spec.neutron.template)
-
-
-def _compute(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[LevelValues]:
-    for path, program in spec.nova.template.programs().items() if spec.nova else ():
-        yield from _program(f"spec.nova.template.{path}", "nova", NOVA_COMPONENTS[path], program)
-
-
-def _orchestration(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[LevelValues]:
-    if spec.heat:
-        where, template = "spec.heat.template", spec.heat.template
-        yield _replicas(f"{where}.heatAPI", "heat", "api", template.heat_api.replicas)
-        yield _replicas(f"{where}.heatCfnAPI", "heat", "cfn", template.heat_cfn_api.replicas)
-        yield _replicas(f"{where}.heatEngine", "heat", "engine", template.heat_engine.replicas)
-        yield from _options(where, "heat", template.custom_service_config)
-
-
-def _key_manager(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[LevelValues]:
-    if spec.barbican:
-        where, template = "spec.barbican.template", spec.barbican.template
-        yield _replicas(f"{where}.barbicanAPI", "barbican", "api", template.barbican_api.replicas)
-        yield _replicas(f"{where}.barbicanWorker", "barbican", "worker", template.barbican_worker.replicas)
-        yield from _options(where, "barbican", template.custom_service_config)
-
-
-def _dashboard(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[LevelValues]:
-    if spec.horizon:
-        yield _replicas("spec.horizon.template", "horizon", "horizon", spec.horizon.template.replicas)
+def _dns(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[LevelValues]:
+    if spec.designate and (records := spec.designate.template.ns_records):
+        names = [f"{each.hostname.rstrip('.')}." for each in sorted(records, key=lambda record: record.priority)]
+        values = {"designate": {"conf": {"pool": {"ns_records": names}}}}
+        yield Level(Rank.FIELD, "spec.designate.template.nsRecords"), values
 
 
 LEVELS: dict[str, Callable[[OpenStackControlPlaneSpec, Wanted], Iterable[LevelValues]]] = {
     "database": _database,
     "messaging": _messaging,
-    "identity": _identity,
-    "image": _image,
-    "placement": _placement,
-    "networking": _networking,
-    "compute": _compute,
-    "orchestration": _orchestration,
-    "key-manager": _key_manager,
-    "dashboard": _dashboard,
+    "dns": _dns,
 }
 
 
-def _program(where: str, chart: str, component: str, template: Program) -> Iterable[LevelValues]:
-    yield _replicas(where, chart, component, template.replicas)
-    yield from _options(where, chart, template.custom_service_config)
+def _programs(spec: OpenStackControlPlaneSpec, declared: Service) -> Iterable[LevelValues]:
+    """Replicas of the programs of a service; options of its template, then those of a program."""
+    if (section := getattr(spec, declared.section)) is None:
+        return
+    raw = {"template": section.template.model_dump(by_alias=True)}
+    paths = {f"template.{path}".rstrip("."): component for path, component in declared.programs.items()}
+    for path, component in paths.items():
+        yield _replicas(f"spec.{declared.section}.{path}", declared.name, component, at(raw, path)["replicas"])
+    for path in dict.fromkeys(("template", *paths)):
+        yield from _options(
+            f"spec.{declared.section}.{path}", declared.name, at(raw, path).get("customServiceConfig") or ""
+        )
 
 
 def _replicas(where: str, chart: str, component: str, count: int) -> LevelValues:

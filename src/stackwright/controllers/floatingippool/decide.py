@@ -27,7 +27,6 @@ from stackwright.controllers.floatingippool.deletion import plan_deletion
 from stackwright.controllers.floatingippool.inventory import Inventory, inventory, kept, unusable_causes
 from stackwright.controllers.floatingippool.objects import FIELDS, adoptable, part
 from stackwright.controllers.floatingippool.observe import KIND, Observed
-from stackwright.controllers.infra.capi_pause import without_actions_if_capi_paused
 from stackwright.controllers.infra.cloud_observation import AUTHENTICATION, project
 from stackwright.controllers.infra.clusterapi import CLAIM
 from stackwright.controllers.infra.managed_resources import Owner, Progress, plan_next, record_of, written
@@ -43,7 +42,6 @@ POLL = 10.0  # seconds; claims are polled, not watched
 SPARE = 50  # maximum number of floating IPs beyond one per claim, because some may be unusable
 
 
-@without_actions_if_capi_paused
 def decide(seen: Observed) -> Plan:
     if is_deleting(seen.obj):
         return plan_deletion(seen)

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
-from stackwright.controllers.infra.capi_pause import capi_pause_cause
-from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, claim_name, is_capi_paused, is_of_pool
+from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, claim_name, is_of_pool
 from stackwright.controllers.infra.clusterapi import NAME as NAME_LABEL
 from stackwright.controllers.infra.managed_resources import record_of
 from stackwright.controllers.infra.observe import ReferencesObservation, observe_cloud, resolving, viewing
@@ -19,6 +18,7 @@ from stackwright.core.conditions import is_ready
 from stackwright.core.objects import is_deleting, label
 from stackwright.core.openstack.clouds import Clouds, Query, Subscription, query
 from stackwright.core.openstack.resources import CloudResource, ResourceType, ids
+from stackwright.core.pausing import CLUSTER_API, cluster_api_cause
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 
@@ -71,7 +71,7 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
     if obj is None:
         return None
     spec, errors = OpenStackFloatingIPPool.parsed(obj)
-    seen = Observed(obj, now, spec, tuple(errors), paused=capi_pause_cause(obj, await cluster_of(reader, obj)))
+    seen = Observed(obj, now, spec, tuple(errors), paused=cluster_api_cause(obj, await cluster_of(reader, obj)))
     claims = await list_if_served(reader, CLAIM, key[0])
     if claims is not None:
         every = await list_if_served(reader, ADDRESS, key[0]) or ()
@@ -112,9 +112,13 @@ def _ports(servers: Iterable[Object]) -> dict[str, frozenset[str]]:
 
 async def _held(reader: Reader, objects: tuple[Object, ...]) -> frozenset[str]:
     tops = {label(each, NAME_LABEL): each for each in objects if label(each, NAME_LABEL)}
-    paused = {name for name, each in tops.items() if capi_pause_cause({"metadata": {}}, await cluster_of(reader, each))}
+    paused = {
+        name for name, each in tops.items() if cluster_api_cause({"metadata": {}}, await cluster_of(reader, each))
+    }
     return frozenset(
-        str(each["metadata"]["name"]) for each in objects if is_capi_paused(each) or label(each, NAME_LABEL) in paused
+        str(each["metadata"]["name"])
+        for each in objects
+        if CLUSTER_API.is_set(each) or label(each, NAME_LABEL) in paused
     )
 
 

@@ -17,6 +17,7 @@ from stackwright.core.controller import Controller, Lookup, Watch, all_in_namesp
 from stackwright.core.kubernetes import precache
 from stackwright.core.kubernetes.nodes import is_up
 from stackwright.core.objects import key_of, label
+from stackwright.core.pausing import STACKWRIGHT
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 from stackwright.core.settings import Settings
@@ -73,7 +74,7 @@ def controllers(settings: Settings, ages: Ages, direct: Reader | None = None) ->
         ),
         partial(observe, settings, ages, direct=direct),
         decide,
-        pausable=True,
+        pause=STACKWRIGHT,
         helm=True,
     )
     upward = Controller(

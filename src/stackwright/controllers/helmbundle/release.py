@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from stackwright.api.services.helmbundle import TIMEOUT
 from stackwright.api.services.voters import voter_error
 from stackwright.controllers.helmbundle.claims import release_key
 from stackwright.controllers.helmbundle.observe import Observed
@@ -217,7 +218,7 @@ def _reason(seen: Observed, unready: list[Object]) -> str:
 
 def _limit(seen: Observed, wanted: Object, unready: list[Object]) -> float:
     """Seconds without progress after which the release is not ready in time."""
-    timeout, start = float(wanted.get("timeout") or 600), float(wanted.get("startTimeout") or 0)
+    timeout, start = float(wanted.get("timeout") or TIMEOUT), float(wanted.get("startTimeout") or 0)
     if start <= timeout:
         return timeout
     awaited = [pod for workload in unready for pod in active(workload, seen.pods) if not is_true(pod)]

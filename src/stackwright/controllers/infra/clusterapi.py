@@ -24,7 +24,6 @@ ADDRESS = Kind(IPAM, "v1beta1", "IPAddress", "ipaddresses")
 IMAGE = Kind("openstack.k-orc.cloud", "v1alpha1", "Image", "images")
 INFRASTRUCTURE = f"infrastructure.{CORE}"
 NAME, CONTROL_PLANE = f"{CORE}/cluster-name", f"{CORE}/control-plane"  # labels
-PAUSED = f"{CORE}/paused"  # an annotation; its value is ignored
 WITHOUT_NAMESPACE = ("ExtensionConfig", "GlobalInClusterIPPool")
 # Annotation of an OpenStackCluster whose infrastructure another system manages and reports.
 MANAGED_BY = f"{CORE}/managed-by"
@@ -87,10 +86,6 @@ def plural(word: str) -> str:
     if word.endswith("y") and word[-2:-1] not in tuple("aeiou"):
         return f"{word[:-1]}ies"
     return f"{word}es" if word.endswith(("s", "x", "ch", "sh")) else f"{word}s"
-
-
-def is_capi_paused(obj: Object) -> bool:
-    return PAUSED in (obj["metadata"].get("annotations") or {})
 
 
 def is_managed_elsewhere(obj: Object) -> bool:

@@ -12,12 +12,13 @@ from stackwright.controllers.machine.decide import decide
 from stackwright.controllers.machine.observe import KIND, NAME, observe
 from stackwright.core.controller import ByOwner, Controller, Lookup, Watch
 from stackwright.core.objects import key_of, label
+from stackwright.core.pausing import CLUSTER_API
 from stackwright.core.plan import Key, Object
 
 
 def controller() -> Controller:
     watches = (Watch(SERVER_KIND, ByOwner(KIND.kind)), Watch(OpenStackCluster.KIND, _machines))
-    return Controller(NAME, "servers", KIND, watches, observe, decide)
+    return Controller(NAME, "servers", KIND, watches, observe, decide, pause=CLUSTER_API)
 
 
 def _machines(cluster: Object, lookup: Lookup) -> Iterable[Key]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from stackwright.controllers.infra.capi_pause import without_actions_if_capi_paused
 from stackwright.controllers.infra.origin import guard, is_guarded, is_restored
 from stackwright.controllers.infra.report import keeping_fields
 from stackwright.controllers.infra.server_template import INSTANCE, SERVER_KIND, adopted, propagated
@@ -42,7 +41,6 @@ FIELDS = {
 SOON = 5.0  # seconds; Machines are polled, and all earlier waits take longer
 
 
-@without_actions_if_capi_paused
 def decide(seen: Observed) -> Plan:
     if is_deleting(seen.obj):
         return _leave(seen)

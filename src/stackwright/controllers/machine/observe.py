@@ -13,12 +13,12 @@ from typing import Any
 
 from stackwright.api.infra.cluster.cluster import OpenStackCluster
 from stackwright.api.infra.machine import OpenStackMachine
-from stackwright.controllers.infra.capi_pause import capi_pause_cause
 from stackwright.controllers.infra.clusterapi import CLUSTER, MACHINE, owner_named
 from stackwright.controllers.infra.clusterapi import NAME as CLUSTER_NAME
 from stackwright.controllers.infra.reads import get_if_served, origin_of
 from stackwright.controllers.infra.server_template import SERVER_KIND
 from stackwright.core.objects import label
+from stackwright.core.pausing import cluster_api_cause
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 
@@ -51,7 +51,7 @@ class Observed:
 
     @property
     def paused(self) -> str:
-        return capi_pause_cause(self.obj, self.top)
+        return cluster_api_cause(self.obj, self.top)
 
 
 async def observe(reader: Reader, key: Key, now: float) -> Observed | None:

@@ -10,6 +10,8 @@ from stackwright.core.plan import Action, Delete, Plan
 from stackwright.core.secrets import revisions
 from stackwright.core.secrets.writes import KeepRevision
 
+KEPT_REVISIONS = 10  # of each cloud
+
 
 def decide(seen: Observed) -> Plan:
     if is_deleting(seen.obj):
@@ -21,6 +23,6 @@ def decide(seen: Observed) -> Plan:
         number = newest.number + 1 if newest else 1
         key = (key_of(seen.obj)[0], revisions.name(seen.obj, number))
         actions.append(KeepRevision(key, seen.obj, number, current))
-    surplus = len(seen.kept) + len(actions) - revisions.KEPT
+    surplus = len(seen.kept) + len(actions) - KEPT_REVISIONS
     old = seen.kept[: max(surplus, 0)]
     return Plan((*actions, *(Delete(SECRET, each.key, "an old revision") for each in old)))

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stackwright.api.fields.mark import METADATA_KEY
-from stackwright.controllers.infra.capi_pause import without_actions_if_capi_paused
 from stackwright.controllers.infra.cloud_observation import AUTHENTICATION, project
 from stackwright.controllers.infra.drift import corrections, with_event
 from stackwright.controllers.infra.managed_resources import DesiredResource, Owner, Progress, Record, plan_next, remove
@@ -40,7 +39,6 @@ RECREATE = (
 DRIFT = 60.0  # seconds; changes in the project view trigger an earlier reconcile
 
 
-@without_actions_if_capi_paused
 def decide(seen: Observed) -> Plan:
     if is_deleting(seen.obj):
         kept = {"resolved": resolved} if (resolved := seen.status.get("resolved")) else {}  # for the types to list

@@ -14,7 +14,6 @@ from stackwright.api.infra.cluster.cluster import OpenStackCluster
 from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
 from stackwright.api.infra.machine import OpenStackMachine
 from stackwright.api.infra.server import OpenStackServer
-from stackwright.controllers.infra.capi_pause import capi_pause_cause
 from stackwright.controllers.infra.cloud_observation import CloudObservation
 from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, IMAGE, claim_name, is_of_pool, owner_named
 from stackwright.controllers.infra.managed_resources import Record, is_gone
@@ -30,6 +29,7 @@ from stackwright.controllers.server.resolve import Resolved, resolve
 from stackwright.core.objects import OWNER, is_deleting, key_of, label, owner_label
 from stackwright.core.openstack.clouds import Clouds, Subscription, query
 from stackwright.core.openstack.resources import SERVER_KEY, CloudRef, ResourceType, ids, marked_by
+from stackwright.core.pausing import cluster_api_cause
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 
@@ -102,7 +102,7 @@ async def _paused(reader: Reader, obj: Object) -> str:
     owners = [await reader.get(kind, (namespace, name)) for kind, name in named if name]
     clusters = [owner for owner in owners if owner and owner["kind"] == OpenStackCluster.KIND.kind]
     top = await cluster_referring(reader, clusters[0]) if clusters else await cluster_of(reader, obj)
-    return capi_pause_cause(obj, top, *owners)
+    return cluster_api_cause(obj, top, *owners)
 
 
 async def _known(reader: Reader, obj: Object) -> str:

@@ -12,6 +12,7 @@ from stackwright.controllers.service.decide import decide
 from stackwright.controllers.service.observe import has_claims, has_inventory, observe, serving_components
 from stackwright.core.controller import ByOwner, Controller, Keys, Lookup, Watch, all_in_namespace
 from stackwright.core.objects import OWNER, key_of, label, owner_label
+from stackwright.core.pausing import STACKWRIGHT
 from stackwright.core.plan import Key, Object
 from stackwright.core.settings import Settings
 from stackwright.services.context import CLOUD_AUTHORITY
@@ -80,4 +81,4 @@ def controller(declared: Service, settings: Settings) -> Controller:
         ),
     )
     name, look = declared.kind.kind.lower(), partial(observe, declared, settings)
-    return Controller(name, "osdpl", declared.kind, watches, look, decide, pausable=True)
+    return Controller(name, "osdpl", declared.kind, watches, look, decide, pause=STACKWRIGHT)

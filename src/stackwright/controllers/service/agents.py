@@ -23,8 +23,15 @@ from dataclasses import dataclass, replace
 from stackwright.controllers.service.observe import Observed
 from stackwright.core.conditions import Condition, Wait, waiting
 from stackwright.core.objects import label
-from stackwright.core.openstack import inventory
-from stackwright.core.openstack.agents import REPORTS, described, display_name, display_names, registered, truncated
+from stackwright.core.openstack.deployed import inventory
+from stackwright.core.openstack.deployed.agents import (
+    REPORTS,
+    described,
+    display_name,
+    display_names,
+    registered,
+    truncated,
+)
 from stackwright.core.plan import DeleteAgents, Inventory, Object, Plan
 from stackwright.services.context import Context
 from stackwright.services.declaration import Service

@@ -14,8 +14,8 @@ from stackwright.controllers.service.observe import Observed, serving_components
 from stackwright.core.conditions import Condition, blocked, done, waiting
 from stackwright.core.kubernetes.workload_health import pod_ready
 from stackwright.core.objects import CLOUD, ORPHAN, label
-from stackwright.core.openstack import inventory
-from stackwright.core.openstack.inventory import CONFIRM
+from stackwright.core.openstack.deployed import inventory
+from stackwright.core.openstack.deployed.inventory import CONFIRM
 from stackwright.core.plan import Action, Inventory, Object
 from stackwright.services.context import Context
 from stackwright.services.keystone.values import ADMIN_SECRET

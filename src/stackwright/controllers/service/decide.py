@@ -7,6 +7,7 @@ contracts are requested at once; the release waits for them, and each wait names
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from stackwright.api.services.helmbundle import HelmBundle
@@ -49,9 +50,9 @@ from stackwright.core.objects import (
     key_of,
     version_of,
 )
-from stackwright.core.openstack.inventory import CONFIRM
+from stackwright.core.openstack.deployed.inventory import CONFIRM
 from stackwright.core.plan import Action, Delete, Object, Plan
-from stackwright.core.secrets import renewal
+from stackwright.core.secrets.certificate_validity import seconds_left
 from stackwright.services.context import CLOUD_AUTHORITY, Context
 from stackwright.services.voters import level, release_errors
 
@@ -91,7 +92,7 @@ def _decide(seen: Observed) -> Plan:
             actions += _surplus(seen, seen.context)
     else:
         condition = waiting(RELEASE, "Waiting for the earlier stages")
-    if seen.sensitive:  # users' Secrets are not watched
+    if any(_users_keys(seen, seen.context)):  # users' Secrets are not watched
         turn = min(turn or REFRESH, POLL if settings.reason == "BlockedMissingSecret" else REFRESH)
     if kept:
         turn = min(turn or CONFIRM, CONFIRM)
@@ -164,7 +165,7 @@ def _certificates(seen: Observed, context: Context) -> tuple[list[Action], list[
         }
         action = certificate_secret(seen, context, wanted)
         expires = annotation(current, EXPIRES)
-        remaining = renewal.seconds_left(float(expires), seen.now) if expires.isdecimal() else REFRESH
+        remaining = seconds_left(float(expires), seen.now) if expires.isdecimal() else REFRESH
         if not wanted.source and not (wanted.names or wanted.addresses):
             continue  # the certificate has no name or address yet
         if annotation(current, DIGEST) != action.digest or remaining <= 0:
@@ -193,14 +194,12 @@ def _of_another_authority(seen: Observed, context: Context) -> list[Action]:
 def _settings(seen: Observed, context: Context) -> tuple[list[Action], Condition, Object | None]:
     """Actions for the Secrets of sensitive options, the stage, and the HelmBundle if its values can be built."""
     actions: list[Action] = []
-    missing = []
+    missing = [
+        f"key {key} of Secret {context.namespace}/{name}"
+        for name, key in _users_keys(seen, context)
+        if key not in ((seen.secrets.get(name) or {}).get("data") or {})
+    ]
     for chart in seen.sensitive:
-        missing += [
-            f"key {key} of Secret {context.namespace}/{name}"
-            for options in seen.sensitive[chart].values()
-            for name, key in options.values()
-            if key not in ((seen.secrets.get(name) or {}).get("data") or {})
-        ]
         copy = sensitive_secret(seen, context, chart)
         if annotation(seen.secrets.get(secret_name(chart)), DIGEST) != copy.digest:
             actions.append(copy)
@@ -216,6 +215,14 @@ def _settings(seen: Observed, context: Context) -> tuple[list[Action], Condition
     if actions:
         return actions, waiting("Settings", "Copying sensitive options", "Applying"), None
     return [], done("Settings"), desired
+
+
+def _users_keys(seen: Observed, context: Context) -> Iterator[tuple[str, str]]:
+    """(Secret, key) of users that the service needs."""
+    yield from seen.declared.mounted(context.settings)
+    for sections in seen.sensitive.values():
+        for options in sections.values():
+            yield from options.values()
 
 
 def _bundle_voter_error(seen: Observed, context: Context, desired: Object) -> str:

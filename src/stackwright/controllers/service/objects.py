@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.api.services.helmbundle import LONGEST_START, TIMEOUT, HelmBundle
 from stackwright.controllers.service.observe import Observed, secret_name
 from stackwright.core.digest import digest
 from stackwright.core.helm.merge import merge
@@ -13,12 +13,18 @@ from stackwright.core.kubernetes.quantity import amount
 from stackwright.core.objects import CLOUD, DIGEST, annotation, belongs, label, owned
 from stackwright.core.plan import Object
 from stackwright.core.secrets.fernet import ROTATED
-from stackwright.core.secrets.writes import CopySecret, EnsureCertificate, EnsureSecret, GatherSecret, RotateKeys
+from stackwright.core.secrets.writes import (
+    CopySecret,
+    EnsureCertificate,
+    EnsureSecret,
+    GatherSecret,
+    RotateKeys,
+    SecretOwner,
+)
 from stackwright.services.context import CLOUD_AUTHORITY, Context
 from stackwright.services.declaration import Certificate, Chart, Contract, Keys, Secret, bundle_name
 from stackwright.services.values import merged_values
 
-START_TIMEOUT, LONGEST = 600, 7 * 24 * 3600
 SLOWEST = 10_000_000  # bytes per second of a state transfer
 
 
@@ -26,20 +32,26 @@ def contract_object(seen: Observed, context: Context, contract: Contract) -> Obj
     return owned(contract.kind, (context.namespace, contract.name or context.name), seen.obj, contract.spec)
 
 
+def _owner(seen: Observed, wanted: Secret | Keys) -> SecretOwner | None:
+    """None while the object with which the Secret is deleted does not exist."""
+    if wanted.owner is None:
+        return SecretOwner(seen.obj)
+    found = seen.owners.get(wanted.name)
+    return None if found is None else SecretOwner(seen.obj, found)
+
+
 def generated_secret(seen: Observed, context: Context, secret: Secret) -> EnsureSecret | None:
     """None while its owner does not exist."""
-    owner = seen.owners.get(secret.name)
-    if secret.owner and owner is None:
+    if (owner := _owner(seen, secret)) is None:
         return None
     return EnsureSecret(
         (context.namespace, secret.name),
-        seen.obj,
+        owner,
         secret.generated,
         secret.fixed,
         secret.templates,
         keypairs=secret.keypairs,
         given=secret.given,
-        lives_with=owner,
     )
 
 
@@ -47,16 +59,15 @@ def rotated_keys(seen: Observed, context: Context, keys: Keys) -> tuple[RotateKe
     """The rotation of a key repository if it is due, and the seconds until the next one. None while its owner does not
     exist.
     """
-    owner = seen.owners.get(keys.name)
-    if keys.owner and owner is None:
+    if (owner := _owner(seen, keys)) is None:
         return None, keys.every
     repository = seen.secrets.get(keys.name)
     turned = annotation(repository, ROTATED)
-    rotated = turned if belongs(repository, (owner or seen.obj)["metadata"]["uid"]) else ""
+    rotated = turned if belongs(repository, owner.uid) else ""
     left = float(rotated) + keys.every - seen.now if rotated.isdecimal() else 0.0
     if 0 < left <= 2 * keys.every:  # it is later if the clock was ahead
         return None, left
-    return RotateKeys((context.namespace, keys.name), seen.obj, keys.max_active, turned, owner), keys.every
+    return RotateKeys((context.namespace, keys.name), owner, keys.max_active, turned), keys.every
 
 
 def certificate_secret(seen: Observed, context: Context, wanted: Certificate) -> EnsureCertificate | GatherSecret:
@@ -113,7 +124,7 @@ def _start_timeout(values: Mapping[str, Any]) -> int:
         size = amount(str(values["volume"]["size"]))
     except (KeyError, TypeError, ValueError):  # an override may have any type; the chart's schema rejects it
         return 0
-    return min(START_TIMEOUT + int(size / SLOWEST), LONGEST)
+    return min(TIMEOUT + int(size / SLOWEST), LONGEST_START)
 
 
 def chart_values(seen: Observed, context: Context, chart: Chart) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from stackwright.api.wording import choices
 from stackwright.cloud.registry import CONTRACT_KINDS
 from stackwright.core.helm.sensitive import Sections, cut
 from stackwright.core.objects import OPTIONS, OWNER, annotation, mapping, owner_label
-from stackwright.core.openstack import inventory
+from stackwright.core.openstack.deployed import inventory
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 from stackwright.core.settings import Settings
@@ -91,6 +91,7 @@ async def observe(declared: Service, settings: Settings, reader: Reader, key: Ke
         names |= {certificate.name} | ({name for name, _ in certificate.source.values()} or {CLOUD_AUTHORITY})
     for chart, sections in sensitive.items():
         names |= {secret_name(chart)} | {name for options in sections.values() for name, _ in options.values()}
+    names |= {name for name, _ in declared.mounted(parsed)}
     contracts = {}
     for resource in CONTRACT_KINDS:
         for found in await reader.list(resource.KIND, key[0], {OWNER: owner_label(obj)}):

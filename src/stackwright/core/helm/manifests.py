@@ -13,6 +13,8 @@ from typing import Any
 
 import yaml
 
+from stackwright.core.bounds import DIRECTIVE
+
 OF_CLUSTER = ("networking.k8s.io", "IngressClass")  # the only cluster-scoped kind
 KINDS = frozenset(
     {
@@ -76,6 +78,8 @@ def document_headers(manifest: object) -> list[dict[str, str]]:
         raise Unreadable("has a manifest that is not a string")
     if any(line.rstrip() != "---" for line in map(re.Match.group, _SEPARATOR.finditer(manifest))):
         raise Unreadable("has a manifest with text beside a separator of documents")
+    if DIRECTIVE.search(manifest):
+        raise Unreadable("has a manifest with directives of YAML")
     if len(documents := _SEPARATOR.split(manifest, MOST)) > MOST:
         raise Unreadable("has a manifest with too many documents")
     if any(text.strip() != text.strip(" \n") for text in documents):  # YAML keeps white space that Helm trims

@@ -27,7 +27,6 @@ DIGEST_LABEL = "stackwright.dev/digest"
 BUNDLE_LABEL = "stackwright.dev/bundle"
 SELECTOR = {"owner": "helm"}
 FAILED = "failed"
-HISTORY = 10  # maximum number of records per release
 PAYLOAD = "release"  # key in the Secret
 CHECKED = ("name", "namespace", "hooks", "manifest")  # fields of a record that are checked
 _WAS_DEPLOYED = ("deployed", "superseded")

@@ -1,1 +1,1 @@
-"""OpenStack as controllers, commands and the smoke test use it, and the lifecycle of managed resources in it. Pure."""
+"""Resources in any OpenStack that a Secret names; `deployed`: the clouds that Stackwright deploys. Pure."""

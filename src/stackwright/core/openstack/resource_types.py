@@ -1,8 +1,8 @@
 """The types of resources in an OpenStack, with all facts that decisions need. Pure.
 
-A type has one entry here and one in adapters.openstack.tenant.rest_types, which describes its API. All else is derived
-from these two tables: the order of deletion, the marks, drift, the filters of references, and the OpenStacks in memory
-of tests and `plan`.
+A type has one entry here and one in adapters.openstack.tenant.rest.rest_types, which describes its API. All else is
+derived from these two tables: the order of deletion, the marks, drift, the filters of references, and the OpenStacks in
+memory of tests and `plan`.
 """
 
 from __future__ import annotations

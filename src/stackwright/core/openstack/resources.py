@@ -78,7 +78,7 @@ class ProjectView:
 
     settled         no earlier request can still be in progress, so a resource of a listed type that is absent here
                     does not exist
-    unlisted_types  types that were not listed: for objects that do not wait, types other than server are listed rarely
+    unlisted_types  types that were not listed: for objects that do not wait, most types are listed rarely
     place           project id, followed by @region if the credentials name a region; empty before the first response of
                     the cloud
     lacking         recorded types in `unlisted_types` whose API the cloud lacks → service of that API

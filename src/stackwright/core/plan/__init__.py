@@ -11,13 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stackwright.core.conditions import Condition, summary
+from stackwright.core.plan.accounts import EnsureAccount
 from stackwright.core.plan.action import Action, Key, Object, apart
 from stackwright.core.plan.objects import Apply, Delete, Finalizer, GrowClaim, SetLabel, SetStatus, Warn
 from stackwright.core.plan.systems import (
-    TRUSTEE_PASSWORD,
-    Account,
-    BrokerAccount,
-    CatalogEntry,
     DeleteAgents,
     HelmRollback,
     HelmUninstall,
@@ -26,18 +23,14 @@ from stackwright.core.plan.systems import (
     MakeDirectory,
     Publish,
     RemoveDirectory,
-    SqlAccount,
 )
 
 __all__ = [
-    "TRUSTEE_PASSWORD",
-    "Account",
     "Action",
     "Apply",
-    "BrokerAccount",
-    "CatalogEntry",
     "Delete",
     "DeleteAgents",
+    "EnsureAccount",
     "Finalizer",
     "GrowClaim",
     "HelmRollback",
@@ -52,7 +45,6 @@ __all__ = [
     "RemoveDirectory",
     "SetLabel",
     "SetStatus",
-    "SqlAccount",
     "Warn",
     "apart",
     "staged",

@@ -1,16 +1,13 @@
-"""Actions on other systems: Helm, databases, message brokers, Keystone, directories of a node."""
+"""Actions on other systems: Helm, back ends and agents of a cloud, directories of a node."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
-from stackwright.core.openstack.agents import display_names
+from stackwright.core.openstack.deployed.agents import display_names
 from stackwright.core.plan.action import Action, Key, Object
-
-TRUSTEE_PASSWORD = "trustee_password"  # noqa: S105 - the name of a field
-"""Field of the Secret of an account in Keystone with the password of the administrator of its domain."""
 
 
 @dataclass(frozen=True)
@@ -53,75 +50,6 @@ class HelmUninstall(Action):
 
 
 @dataclass(frozen=True)
-class SqlAccount(Action):
-    """Database and user in a MariaDB; the password is in `secret`, that of root in `admin_secret`."""
-
-    verb = "sql"
-    passwords: ClassVar[tuple[str, ...]] = ("password",)  # fields of `secret`
-    host: str
-    admin_secret: Key
-    database: str
-    username: str
-    grants: tuple[str, ...]
-    secret: Key
-    absent: bool = False
-    dropped: tuple[str, ...] = ()  # databases to drop with the account
-    additional: tuple[str, ...] = ()  # further databases with the same grants
-
-    @property
-    def target(self) -> str:
-        what = "drop" if self.absent else "create"
-        dropped = "".join(f" and database {name}" for name in self.dropped)
-        return f"{what} user {self.username}{dropped if self.absent else f', database {self.database}'} at {self.host}"
-
-
-@dataclass(frozen=True)
-class BrokerAccount(Action):
-    """Virtual host and user in a RabbitMQ."""
-
-    verb = "amqp"
-    passwords: ClassVar[tuple[str, ...]] = ("password",)  # fields of `secret`
-    host: str
-    admin_secret: Key
-    vhost: str
-    username: str
-    secret: Key
-    absent: bool = False
-    keep_vhost: bool = False  # other accounts use it too
-
-    @property
-    def target(self) -> str:
-        vhost = "" if self.absent and self.keep_vhost else f"vhost {self.vhost}, "
-        return f"{'delete' if self.absent else 'create'} {vhost}user {self.username} at {self.host}"
-
-
-@dataclass(frozen=True)
-class CatalogEntry(Action):
-    """Service, endpoints and service user in Keystone, and the administrator of its domain.
-
-    spec  a KeystoneServiceSpec as a dict
-    """
-
-    verb = "keystone"
-    admin_secret: Key
-    spec: Mapping[str, Any]
-    secret: Key
-    absent: bool = False
-
-    @property
-    def target(self) -> str:
-        name = self.spec["serviceName"]
-        return f"{'delete' if self.absent else 'create'} service {name}, endpoints, user {self.spec['username']}"
-
-    @property
-    def passwords(self) -> tuple[str, ...]:
-        return ("password", TRUSTEE_PASSWORD) if self.spec.get("trustee") else ("password",)
-
-
-Account = SqlAccount | BrokerAccount | CatalogEntry
-
-
-@dataclass(frozen=True)
 class Inventory(Action):
     """Lists users' resources in back ends of a service and writes them to a ConfigMap: held.json, holder → names;
     since, the time of the first of the successive inventories with this result. Its digest is the time of the result.
@@ -129,7 +57,7 @@ class Inventory(Action):
     holders  names of back ends, or of agents as `registered` returns them
     """
 
-    verb = "look into"
+    verb = "list the content of"
     key: Key
     owner: Object
     service: str

@@ -14,13 +14,18 @@ ROTATED = "stackwright.dev/rotated-at"
 
 
 def rotate(keys: Mapping[str, str], fresh: str, max_active: int) -> dict[str, str]:
-    """The repository after one rotation; `fresh` becomes the staged key. Use `start` for an empty repository."""
-    numbers = sorted(int(name) for name in keys)
-    turned = {int(name): key for name, key in keys.items()}
-    turned[numbers[-1] + 1] = turned[0]
+    """The repository after one rotation; `fresh` becomes the staged key. Use `start` for an empty repository.
+
+    A repository without a staged key, such as a restored one, keeps its primary and gets a staged key. Names that are
+    not numbers are no keys: they are kept.
+    """
+    turned = {int(name): key for name, key in keys.items() if name.isdecimal()}
+    if 0 in turned:
+        turned[max(turned) + 1] = turned[0]
     turned[0] = fresh
     surplus = sorted(number for number in turned if number)[: max(0, len(turned) - max_active)]
-    return {str(number): key for number, key in sorted(turned.items()) if number not in surplus}
+    others = {name: text for name, text in keys.items() if not name.isdecimal()}
+    return {**{str(number): key for number, key in sorted(turned.items()) if number not in surplus}, **others}
 
 
 def start(staged: str, primary: str) -> dict[str, str]:

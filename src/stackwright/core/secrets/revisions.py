@@ -18,7 +18,6 @@ from stackwright.core.plan import Key, Object
 
 NUMBER = f"{OURS}/revision"  # a label
 FIELD = "spec.json"
-KEPT = 10
 _NUMBERED = re.compile(r"[0-9]{1,9}")
 
 

@@ -8,7 +8,27 @@ from typing import Any
 
 from stackwright.api.meta import Kind
 from stackwright.core.digest import digest
+from stackwright.core.objects import owner_reference
 from stackwright.core.plan import Action, Key, Object
+
+
+@dataclass(frozen=True)
+class SecretOwner:
+    """obj         the object that the Secret belongs to, by its label
+    lives_with  the object with which the Secret is deleted, by its owner reference; default: the same
+    """
+
+    obj: Object
+    lives_with: Object | None = None
+
+    @property
+    def reference(self) -> Object:
+        return owner_reference(self.lives_with or self.obj)
+
+    @property
+    def uid(self) -> str:
+        """UID of the object with which the Secret is deleted."""
+        return str((self.lives_with or self.obj)["metadata"]["uid"])
 
 
 @dataclass(frozen=True)
@@ -19,19 +39,17 @@ class EnsureSecret(Action):
     {field} is replaced by fixed and generated fields, {field!j} by their JSON (core/secrets/filling.py). `fixed` are
     plain values. `keypairs` are names of SSH key pairs: <name> is the private key, <name>.pub the public one. `given`
     are generated fields whose value a user provides: field → (Secret, key), read only when the field is created.
-    `lives_with` is the object with which the Secret is deleted, if it is not the owner.
     """
 
     verb = "secret"
     key: Key
-    owner: Object
+    owner: SecretOwner
     generated: tuple[str, ...] = ("password",)
     fixed: Mapping[str, str] = field(default_factory=dict)
     templates: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     keypairs: tuple[str, ...] = ()
     given: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    lives_with: Object | None = None
 
     @property
     def target(self) -> str:
@@ -39,11 +57,9 @@ class EnsureSecret(Action):
 
     @property
     def digest(self) -> str:
-        owner = (self.lives_with or self.owner)["metadata"][
-            "uid"
-        ]  # a Secret of an earlier owner will be garbage-collected
         made = (self.generated, self.keypairs) if self.keypairs else self.generated
-        return digest(made, dict(self.fixed), dict(self.templates), dict(self.labels), owner)
+        # With the UID, because a Secret of an earlier owner will be garbage-collected.
+        return digest(made, dict(self.fixed), dict(self.templates), dict(self.labels), self.owner.uid)
 
 
 @dataclass(frozen=True)
@@ -97,16 +113,14 @@ class RotateKeys(Action):
     """The next rotation of a Fernet key repository in a Secret (see core/secrets/fernet.py); creates it if absent. One
     of another owner is taken over with its keys.
 
-    turned      the expected annotation fernet.ROTATED; a repository with another value is not rotated
-    lives_with  the object with which the Secret is deleted, if it is not the owner
+    turned  the expected annotation fernet.ROTATED; a repository with another value is not rotated
     """
 
     verb = "rotate"
     key: Key
-    owner: Object
+    owner: SecretOwner
     max_active: int = 3
     turned: str = ""
-    lives_with: Object | None = None
 
     @property
     def target(self) -> str:

@@ -19,6 +19,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from stackwright.api.services.kinds import OPENSTACK_VERSION
 from stackwright.api.wording import choices
 from stackwright.local.commands import LocalError
 from stackwright.local.config import IMAGE_PREFIX
@@ -42,7 +43,7 @@ class Recipe(Model):
     """One image. Its context is the folder of the recipe, with a Containerfile in it."""
 
     title: str
-    version: str
+    version: str = OPENSTACK_VERSION
     licenses: str
     user: str = Field(pattern=r"^\d+:\d+$")
     base: str | None = None

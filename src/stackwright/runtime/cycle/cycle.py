@@ -6,10 +6,10 @@ cluster in memory. They differ only in the ports: reader, clock, executor and re
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from stackwright.core.conditions import steady
 from stackwright.core.controller import Controller
@@ -19,7 +19,7 @@ from stackwright.core.openstack.calls import limit_deletions, removes, resolve_p
 from stackwright.core.openstack.resources import ResourceKey
 from stackwright.core.plan import Action, Key, Object, Plan
 from stackwright.core.ports import Clock, Cluster, Reader
-from stackwright.runtime.cycle.pausing import unless_paused
+from stackwright.runtime.cycle.pausing import decided
 from stackwright.runtime.cycle.report import after_failure, report, with_failed_stages
 
 PATIENCE = 60.0  # seconds: after a failure, no further action of the plan begins later, as each may take minutes
@@ -52,7 +52,7 @@ GONE = Result("gone")
 
 
 class Cycle:
-    """pauses   whether `stackwright pause` holds actions
+    """resumed  whether `stackwright pause` holds no actions
     limited  whether a plan deletes a limited number of resources in an OpenStack
     """
 
@@ -63,22 +63,18 @@ class Cycle:
         execute: Executor,
         report: Reporter,
         *,
-        pauses: bool = True,
+        resumed: bool = False,
         limited: bool = True,
     ) -> None:
         self._reader, self._clock, self._execute, self._report = reader, clock, execute, report
-        self._pauses, self._limited = pauses, limited
+        self._resumed, self._limited = resumed, limited
 
     async def run(self, controller: Controller, key: Key) -> Result:
         """Reconcile an object once. Raises Conflict, and errors of the observation and of the report."""
         seen = await controller.observe(self._reader, key, self._clock.now())
         if seen is None:
             return GONE
-        plan = controller.decide(seen)
-        if self._limited:
-            plan = bounded(plan)
-        if self._pauses:
-            plan = await unless_paused(controller, plan, self._reader, seen.obj)
+        plan = await decided(controller, seen, self._reader, self._decide(controller), resumed=self._resumed)
         made, failures = await self._run_all(controller, key, plan.actions)
         told = with_failed_stages(plan, failures)
         if "" in failures:
@@ -90,6 +86,9 @@ class Cycle:
         if failure is not None:
             return Result("failed", failure=failure)
         return Result("changed" if plan.actions or written else "unchanged", plan.requeue)
+
+    def _decide(self, controller: Controller) -> Callable[[Any], Plan]:
+        return (lambda seen: bounded(controller.decide(seen))) if self._limited else controller.decide
 
     async def _run_all(
         self, controller: Controller, key: Key, actions: Sequence[Action]

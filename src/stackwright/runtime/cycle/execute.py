@@ -18,19 +18,17 @@ from stackwright.api.kinds import CONFIGMAP, PVC, SECRET
 from stackwright.core.conditions import steady
 from stackwright.core.errors import Conflict, StillMissing, TerminalError, TransientError, Unavailable
 from stackwright.core.objects import DIGEST, FINALIZER, MUST_BE_TEXT, is_deleting, is_text, key_of, owned, secret_data
-from stackwright.core.openstack import inventory
-from stackwright.core.openstack.agents import bounded_uses
 from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.clouds import run
+from stackwright.core.openstack.deployed import inventory
+from stackwright.core.openstack.deployed.agents import bounded_uses
 from stackwright.core.openstack.resources import ResourceKey
 from stackwright.core.plan import (
-    Account,
     Action,
     Apply,
-    BrokerAccount,
-    CatalogEntry,
     Delete,
     DeleteAgents,
+    EnsureAccount,
     Finalizer,
     GrowClaim,
     HelmRollback,
@@ -43,7 +41,6 @@ from stackwright.core.plan import (
     RemoveDirectory,
     SetLabel,
     SetStatus,
-    SqlAccount,
     Warn,
 )
 from stackwright.core.ports import Ports
@@ -107,7 +104,7 @@ async def _external(action: Action, ports: Ports, manager: str) -> None:
             await ports.helm.rollback(action.release, action.revision, action.manifest)
         case HelmUninstall():
             await ports.helm.uninstall(action.release)
-        case SqlAccount() | BrokerAccount() | CatalogEntry():
+        case EnsureAccount():
             await _account(action, ports)
         case Inventory():
             await _inventory(action, ports, manager)
@@ -216,7 +213,7 @@ def _text(field: str, value: str, secret: Key) -> str:
     return value
 
 
-async def _account(action: Account, ports: Ports) -> None:
+async def _account(action: EnsureAccount, ports: Ports) -> None:
     """Create an account and verify that it exists, or delete it."""
     provider = ports.provider(action)
     admin, own = await _admin(action.admin_secret, ports), await _own(action, ports)
@@ -225,7 +222,7 @@ async def _account(action: Account, ports: Ports) -> None:
         raise StillMissing(f"{lack} is missing although it was created before: {action.target}")
 
 
-async def _own(action: Account, ports: Ports) -> dict[str, str]:
+async def _own(action: EnsureAccount, ports: Ports) -> dict[str, str]:
     """The passwords of the account; none for a deletion, which does not need them."""
     if action.absent:
         return {}

@@ -7,28 +7,28 @@ from collections.abc import Mapping
 
 from stackwright.api.kinds import SECRET
 from stackwright.core.errors import TerminalError
-from stackwright.core.objects import MANAGED, MUST_BE_TEXT, OWNER, is_text, owner_label, owner_reference, owners
+from stackwright.core.objects import MANAGED, MUST_BE_TEXT, OWNER, is_text, owner_label, owners
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Ports
+from stackwright.core.secrets.writes import SecretOwner
 
 
-async def permitted(key: Key, owner: Object | None, ports: Ports, lives_with: Object | None = None) -> None:
+async def permitted(key: Key, owner: SecretOwner | None, ports: Ports) -> None:
     """Raises TerminalError if the Secret has another owner.
 
     Users choose names of Secrets, and could otherwise read, change and delete the content of Secrets of other owners.
     """
     found = await ports.cluster.get(SECRET, key)
-    if found and (others := owners(found) - owners(written(key, owner, {}, {}, lives_with=lives_with))):
+    if found and (others := owners(found) - owners(written(key, owner, {}, {}))):
         raise TerminalError(f"Secret {'/'.join(key)} belongs to {', '.join(sorted(others))}; choose another name")
 
 
 def written(
     key: Key,
-    owner: Object | None,
+    owner: SecretOwner | None,
     data: Mapping[str, str],
     notes: Mapping[str, str],
     labels: Mapping[str, str] | None = None,
-    lives_with: Object | None = None,
 ) -> Object:
     """The label names the owner, and the owner reference the object with which the Secret is deleted."""
     if wrong := [name for name, value in data.items() if not is_text(value)]:
@@ -39,9 +39,9 @@ def written(
         "metadata": {
             "namespace": key[0],
             "name": key[1],
-            "labels": {**MANAGED, **({OWNER: owner_label(owner)} if owner else {}), **(labels or {})},
+            "labels": {**MANAGED, **({OWNER: owner_label(owner.obj)} if owner else {}), **(labels or {})},
             "annotations": dict(notes),
-            **({"ownerReferences": [owner_reference(lives_with or owner)]} if owner else {}),
+            **({"ownerReferences": [owner.reference]} if owner else {}),
         },
         "type": "Opaque",
         "data": {name: base64.b64encode(value.encode()).decode() for name, value in data.items()},

@@ -27,7 +27,8 @@ from stackwright.core.objects import (
 )
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Ports
-from stackwright.core.secrets import cephkeys, fernet, renewal, revisions
+from stackwright.core.secrets import cephkeys, fernet, revisions
+from stackwright.core.secrets.certificate_validity import is_authority_old, seconds_left
 from stackwright.core.secrets.filling import fill, names
 from stackwright.core.secrets.writes import (
     CephAccess,
@@ -38,6 +39,7 @@ from stackwright.core.secrets.writes import (
     GatherSecret,
     KeepRevision,
     RotateKeys,
+    SecretOwner,
     SecretWrite,
 )
 from stackwright.runtime.cycle.owned_secrets import permitted, written
@@ -45,8 +47,7 @@ from stackwright.services.ingress import features as certificates
 
 
 async def write(action: SecretWrite, ports: Ports, manager: str) -> None:
-    lives_with = action.lives_with if isinstance(action, EnsureSecret | RotateKeys) else None
-    await permitted(action.key, action.owner, ports, lives_with)
+    await permitted(action.key, _owner(action), ports)
     match action:
         case EnsureSecret():
             await _ensure(action, ports, manager)
@@ -66,6 +67,11 @@ async def write(action: SecretWrite, ports: Ports, manager: str) -> None:
             await _revision(action, ports, manager)
 
 
+def _owner(action: SecretWrite) -> SecretOwner | None:
+    owner = action.owner
+    return owner if owner is None or isinstance(owner, SecretOwner) else SecretOwner(owner)
+
+
 async def _ensure(action: EnsureSecret, ports: Ports, manager: str) -> None:
     """Write the Secret and keep existing fields: a password is generated once, and one set by a user is kept."""
     from stackwright.runtime import x509  # imported here: the volume provisioner runs without its library
@@ -78,7 +84,7 @@ async def _ensure(action: EnsureSecret, ports: Ports, manager: str) -> None:
         pair = (old.get(name), old.get(f"{name}.pub"))
         fields[name], fields[f"{name}.pub"] = pair if all(pair) else x509.ssh_keypair()
     data = {**fields, **{name: _filled(text, fields, action.key) for name, text in action.templates.items()}}
-    obj = written(action.key, action.owner, data, {DIGEST: action.digest}, action.labels, action.lives_with)
+    obj = written(action.key, _owner(action), data, {DIGEST: action.digest}, action.labels)
     if current:  # otherwise values that were written meanwhile would be replaced
         obj["metadata"] |= {name: current["metadata"][name] for name in ("uid", "resourceVersion")}
     await ports.cluster.apply(SECRET, obj, manager)
@@ -104,13 +110,13 @@ async def _rotate(action: RotateKeys, ports: Ports, manager: str) -> None:
     current = await ports.cluster.get(SECRET, action.key)
     if annotation(current, fernet.ROTATED) != action.turned:
         raise Conflict(f"{action}: the keys were rotated meanwhile", SECRET, action.key)
-    if current and not belongs(current, (action.lives_with or action.owner)["metadata"]["uid"]):
+    if current and not belongs(current, action.owner.uid):
         await _take_over(action, current, ports)
         return
     old, fresh = secret_data(current), ports.entropy.fernet_key
     keys = fernet.rotate(old, fresh(), action.max_active) if old else fernet.start(fresh(), fresh())
     notes = {fernet.ROTATED: str(math.ceil(ports.clock.now()))}
-    obj = written(action.key, action.owner, keys, notes, lives_with=action.lives_with)
+    obj = written(action.key, _owner(action), keys, notes)
     if current:
         obj["metadata"]["resourceVersion"] = current["metadata"]["resourceVersion"]
     await ports.cluster.apply(SECRET, obj, manager)
@@ -120,7 +126,7 @@ async def _take_over(action: RotateKeys, current: Object, ports: Ports) -> None:
     """Replace the owner of a repository, and keep its keys. An apply could not remove the reference to another owner
     that another client wrote, such as one who restored a backup.
     """
-    meta = written(action.key, action.owner, {}, {}, lives_with=action.lives_with)["metadata"]
+    meta = written(action.key, _owner(action), {}, {})["metadata"]
     patch = {name: meta[name] for name in ("labels", "ownerReferences")}
     patch["resourceVersion"] = current["metadata"]["resourceVersion"]
     await ports.cluster.patch(SECRET, action.key, {"metadata": patch})
@@ -134,7 +140,7 @@ async def _copy(action: CopySecret, ports: Ports, manager: str) -> None:
         for option, (name, key) in sorted(action.sections[section].items()):
             lines.append(f"{option} = {await _line((action.key[0], name), key, ports)}")
     data = {action.field: "\n".join(lines) + "\n"}
-    await ports.cluster.apply(SECRET, written(action.key, action.owner, data, {DIGEST: action.digest}), manager)
+    await ports.cluster.apply(SECRET, written(action.key, _owner(action), data, {DIGEST: action.digest}), manager)
 
 
 async def _revision(action: KeepRevision, ports: Ports, manager: str) -> None:
@@ -146,14 +152,14 @@ async def _revision(action: KeepRevision, ports: Ports, manager: str) -> None:
         return
     data = {revisions.FIELD: json.dumps(spec, sort_keys=True)}
     number = {revisions.NUMBER: str(action.number)}
-    obj = written(action.key, action.owner, data, {DIGEST: action.digest}, number)
+    obj = written(action.key, _owner(action), data, {DIGEST: action.digest}, number)
     await ports.cluster.apply(SECRET, obj, manager)
 
 
 async def _gather(action: GatherSecret, ports: Ports, manager: str) -> None:
     namespace = action.source or action.key[0]
     data = {field: await _value((namespace, name), key, ports) for field, (name, key) in action.fields.items()}
-    obj = written(action.key, action.owner, {**data, **action.fixed}, {DIGEST: action.digest})
+    obj = written(action.key, _owner(action), {**data, **action.fixed}, {DIGEST: action.digest})
     await ports.cluster.apply(SECRET, {**obj, "type": action.type}, manager)
 
 
@@ -169,7 +175,7 @@ async def _ceph(action: CephAccess, ports: Ports, manager: str) -> None:
     except ValueError as error:
         raise TerminalError(f"Secret {'/'.join(action.source)}: {error}") from None
     notes = {DIGEST: action.digest, OPTIONS: digest(data["rbd.conf"])}
-    await ports.cluster.apply(SECRET, written(action.key, action.owner, data, notes), manager)
+    await ports.cluster.apply(SECRET, written(action.key, _owner(action), data, notes), manager)
 
 
 async def _extract(action: ExtractSecret, ports: Ports, manager: str) -> None:
@@ -188,7 +194,7 @@ async def _extract(action: ExtractSecret, ports: Ports, manager: str) -> None:
         ):
             raise Conflict(f"{action}: the object changed", action.kind, key_of(action.owner))
         data[field] = text
-    await ports.cluster.apply(SECRET, written(action.key, action.owner, data, {DIGEST: action.digest}), manager)
+    await ports.cluster.apply(SECRET, written(action.key, _owner(action), data, {DIGEST: action.digest}), manager)
 
 
 async def _certify(action: EnsureCertificate, ports: Ports, manager: str) -> None:
@@ -210,7 +216,7 @@ async def _certify(action: EnsureCertificate, ports: Ports, manager: str) -> Non
             raise TerminalError(f"Secret {'/'.join(action.authority)} contains no usable CA: {error}") from None
         expires = str(int(end))
     notes = {DIGEST: action.digest, EXPIRES: expires, AUTHORITY: version_of(authority)}
-    await ports.cluster.apply(SECRET, written(action.key, action.owner, made, notes), manager)
+    await ports.cluster.apply(SECRET, written(action.key, _owner(action), made, notes), manager)
 
 
 def _is_current(action: EnsureCertificate, found: Object | None, issuer: dict[str, str], now: float) -> bool:
@@ -221,7 +227,7 @@ def _is_current(action: EnsureCertificate, found: Object | None, issuer: dict[st
         and data["ca.crt"] == issuer.get("ca.crt")
         and annotation(found, DIGEST) == action.digest
         and expires.isdecimal()
-        and renewal.seconds_left(float(expires), now) > 0
+        and seconds_left(float(expires), now) > 0
     )
 
 
@@ -235,7 +241,7 @@ async def _issuer(action: EnsureCertificate, ports: Ports, manager: str) -> Obje
     while True:
         found = await ports.cluster.get(SECRET, action.authority)
         issuer = secret_data(found)
-        if found and issuer.get("ca.key") and not _old(issuer, now):
+        if found and issuer.get("ca.key") and not _is_old(issuer, now):
             return found
         await permitted(action.authority, None, ports)
         issuer = x509.authority(f"Stackwright {action.authority[0]}", now)
@@ -251,12 +257,11 @@ async def _issuer(action: EnsureCertificate, ports: Ports, manager: str) -> Obje
             lost = True
 
 
-def _old(issuer: dict[str, str], now: float) -> bool:
-    """Whether a CA ends before a certificate that it issues now; then it is replaced, so certificates stay valid."""
+def _is_old(issuer: dict[str, str], now: float) -> bool:
     from stackwright.runtime import x509  # imported here: the volume provisioner runs without its library
 
     try:
-        return x509.ends(issuer["ca.crt"]) < now + x509.LIFE.total_seconds()
+        return is_authority_old(x509.ends(issuer["ca.crt"]), now)
     except (KeyError, ValueError):
         return False  # a user's own CA: rejected with its name, never replaced
 

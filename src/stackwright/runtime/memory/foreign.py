@@ -1,6 +1,6 @@
-"""Helm, SQL, RabbitMQ, clock and entropy in memory: they record calls and can be configured to fail.
+"""Helm, contents, agents, clock and entropy in memory: they record calls and can be configured to fail.
 
-`fail` maps a target (a chart, a host, a service) to the exception to raise, until the entry is removed. `refuse` of
+`fail` maps a target (a chart, a service) to the exception to raise, until the entry is removed. `refuse` of
 MemoryHelm maps a chart to an error of Kubernetes, for which Helm writes a failed record. MemoryHelm writes the same
 objects to the cluster as Helm: the record Secret and the workloads.
 """
@@ -18,24 +18,16 @@ from typing import Any
 from stackwright.api.kinds import DAEMONSET, DEPLOYMENT, JOB, SECRET, STATEFULSET
 from stackwright.api.meta import Kind
 from stackwright.core.errors import TerminalError
+from stackwright.core.helm.limits import HISTORY
 from stackwright.core.helm.records import (
     BUNDLE_LABEL,
     DIGEST_LABEL,
-    HISTORY,
     bundle_label,
     manifest_digest,
     record_name,
 )
 from stackwright.core.objects import MANAGED, key_of
-from stackwright.core.plan import (
-    BrokerAccount,
-    DeleteAgents,
-    HelmUpgrade,
-    Inventory,
-    Key,
-    Object,
-    SqlAccount,
-)
+from stackwright.core.plan import DeleteAgents, HelmUpgrade, Inventory, Key, Object
 from stackwright.core.ports import Clock
 from stackwright.runtime.memory.cluster import MemoryCluster
 
@@ -68,56 +60,6 @@ class SeededEntropy:
 
     def fernet_key(self) -> str:
         return base64.urlsafe_b64encode(self._random.randbytes(32)).decode()
-
-
-class MemorySql:
-    def __init__(self, fail: dict[str, Exception] | None = None) -> None:
-        self.calls: list[SqlAccount] = []
-        self.users: dict[tuple[str, str], str] = {}
-        self.databases: set[tuple[str, str]] = set()
-        self.fail = fail if fail is not None else {}
-
-    async def account(self, action: SqlAccount, admin: Mapping[str, str], own: Mapping[str, str]) -> None:
-        self.calls.append(action)
-        maybe_fail(self.fail, action.host)
-        if not admin.get("password"):
-            raise TerminalError(f"Secret {'/'.join(action.admin_secret)} has no key password")
-        databases = {(action.host, name) for name in (action.database, *action.additional)}
-        if action.absent:
-            self.users.pop((action.host, action.username), None)
-            self.databases -= {(action.host, name) for name in action.dropped}
-            return
-        self.users[action.host, action.username] = own["password"]
-        self.databases |= databases
-
-    async def missing(self, action: SqlAccount, admin: Mapping[str, str], own: Mapping[str, str] | None) -> str:
-        maybe_fail(self.fail, action.host)
-        found = self.users.get((action.host, action.username))
-        return "" if found and (own is None or own["password"] == found) else f"user {action.username}"
-
-
-class MemoryBroker:
-    def __init__(self, fail: dict[str, Exception] | None = None) -> None:
-        self.calls: list[BrokerAccount] = []
-        self.users: dict[tuple[str, str], str] = {}
-        self.vhosts: set[tuple[str, str]] = set()
-        self.fail = fail if fail is not None else {}
-
-    async def account(self, action: BrokerAccount, admin: Mapping[str, str], own: Mapping[str, str]) -> None:
-        self.calls.append(action)
-        maybe_fail(self.fail, action.host)
-        if action.absent:
-            self.users.pop((action.host, action.username), None)
-            if not action.keep_vhost:
-                self.vhosts.discard((action.host, action.vhost))
-            return
-        self.users[action.host, action.username] = own["password"]
-        self.vhosts.add((action.host, action.vhost))
-
-    async def missing(self, action: BrokerAccount, admin: Mapping[str, str], own: Mapping[str, str] | None) -> str:
-        maybe_fail(self.fail, action.host)
-        found = self.users.get((action.host, action.username))
-        return "" if found and (own is None or own["password"] == found) else f"user {action.username}"
 
 
 class MemoryContents:

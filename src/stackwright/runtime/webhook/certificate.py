@@ -20,7 +20,7 @@ from stackwright.core.errors import place
 from stackwright.core.objects import MANAGED, secret_data
 from stackwright.core.plan import Object
 from stackwright.core.ports import Clock, Cluster
-from stackwright.core.secrets import renewal
+from stackwright.core.secrets.certificate_validity import BEFORE, LIFE, seconds_left
 from stackwright.runtime import x509
 from stackwright.runtime.webhook import mounted
 
@@ -144,7 +144,7 @@ class Certificate:
         names, now = self._names(), self._clock.now()
         if secret and _good(secret, names[0], now):
             return secret_data(secret)
-        authority = x509.authority("stackwright-webhook", now, x509.LIFE)
+        authority = x509.authority("stackwright-webhook", now, LIFE)
         data, _ = x509.issue(authority, names, [], now)  # the key of the CA is discarded
         await self._cluster.apply(SECRET, _secret(self._namespace, data), "stackwright-webhook")
         return data
@@ -177,15 +177,13 @@ class Certificate:
 
 
 def _good(secret: Object, name: str, now: float) -> bool:
-    """Whether clients accept the certificate now and renewal.BEFORE seconds from now."""
+    """Whether clients accept the certificate now and BEFORE seconds from now."""
     try:
         data = secret_data(secret)
         last = max(x509.ends(data["tls.crt"]), x509.ends(data["ca.crt"]))
     except (KeyError, ValueError):
         return False
-    return renewal.seconds_left(last, now) > 0 and all(
-        x509.serves(data, name, at) for at in (now, now + renewal.BEFORE)
-    )
+    return seconds_left(last, now) > 0 and all(x509.serves(data, name, at) for at in (now, now + BEFORE))
 
 
 def _trusting(hook: Object, authority: str, beside: bool) -> Object:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from stackwright.services.barbican.features import BarbicanFeatures, BarbicanSettings
 from stackwright.services.barbican.kind import Barbican
-from stackwright.services.barbican.values import PORT, chart_values, contracts, keys, sensitive
+from stackwright.services.barbican.values import PORT, authorities, chart_values, contracts, keys, outside, sensitive
 from stackwright.services.declaration import INGRESS, Chart, Features, Listener, Public, Service
 from stackwright.services.tested import RENDERED_ONLY, levels, service, switch
 
@@ -41,11 +41,14 @@ SERVICE = Service(
     from_cloud=lambda cloud: {"messaging_instance": cloud.bus("barbican"), "cleanup": cloud.cleanup("barbican")},
     conf_files={"barbican": "barbican"},
     sensitive=sensitive,
+    mounted=authorities,
+    outside=outside,
     requires=lambda settings: ("database", "messaging", "identity"),
     public=(Public("barbican"),),
     logging=True,
     cleanup=True,
     section="barbican",
+    programs={"barbicanAPI": "api", "barbicanWorker": "worker"},
     tested={
         "features.services": service("key-manager", _SECRET),
         "features.logging.barbican.level": levels(_SECRET),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from stackwright.services.barbican.features import BarbicanSettings, Vault
 from stackwright.services.context import CONTROL_PLANE, Context, Values, placed
 from stackwright.services.declaration import Contract, Keys
 from stackwright.services.ingress.endpoints import ingress_values
-from stackwright.services.keystone.catalog import Endpoint, identity
+from stackwright.services.keystone.accounts import Endpoint, identity
 from stackwright.services.mariadb.accounts import database
 from stackwright.services.mariadb.cleanup import cleanup_values
 from stackwright.services.mariadb.kind import MariaDB
@@ -90,7 +91,7 @@ def chart_values(context: Context) -> Values:
     spec, settings = context.spec, context.settings
     size = SIZES[spec.size]
     replicas = {"api": size.api, "worker": size.worker}
-    vault = settings.vault
+    ((authority, authority_key),) = authorities(settings) or (("", ""),)
     return {
         "endpoints": {
             "cluster_domain_suffix": spec.cluster_domain,
@@ -107,7 +108,7 @@ def chart_values(context: Context) -> Values:
             "oslo_messaging": {"barbican": f"{context.name}-messaging"},
             "identity": {"barbican": f"{context.name}-keystone"},
             "kek": KEK,
-            "vault_ca": _authority(vault),
+            "vault_ca": {"name": authority, "key": authority_key},
         },
         "cron": {
             "db_purge": {name: value for name, value in cleanup_values(settings.cleanup).items() if name != "batch"}
@@ -120,17 +121,25 @@ def chart_values(context: Context) -> Values:
     }
 
 
-def _authority(vault: Vault | None) -> dict[str, str]:
-    """Secret and key with the CA certificate of Vault."""
-    if vault is None or vault.ssl_ca_crt_file is None:
-        return {"name": "", "key": ""}
-    name, key = _where(vault.ssl_ca_crt_file)
-    return {"name": name, "key": key}
-
-
 def _where(value: SecretValue) -> tuple[str, str]:
     reference = value.value_from.secret_key_ref
     return reference.name, reference.key
+
+
+def authorities(settings: BarbicanSettings) -> tuple[tuple[str, str], ...]:
+    """Secret and key with the CA certificate of Vault, if it is given."""
+    vault = settings.vault
+    return (_where(vault.ssl_ca_crt_file),) if vault and vault.ssl_ca_crt_file else ()
+
+
+def outside(settings: BarbicanSettings) -> str:
+    """The place of secrets in Vault. The URL without user information, which may contain a password."""
+    vault = settings.vault
+    if vault is None:
+        return ""
+    url = re.sub(r"(?<=://)[^/]*@", "", str(vault.vault_url))
+    namespace = f", namespace {vault.namespace}" if vault.namespace else ""
+    return f"Vault at {url}{namespace}, path {vault.kv_mountpoint}"
 
 
 def sensitive(settings: BarbicanSettings) -> Sections:

@@ -8,7 +8,7 @@ from stackwright.services.ceph.values import ADMIN_SECRET, GATEWAY_URLS, KEYS, m
 from stackwright.services.context import CONTROL_PLANE, Context, Settings, Values, placed
 from stackwright.services.declaration import Contract
 from stackwright.services.ingress.endpoints import ingress_values
-from stackwright.services.keystone.catalog import Endpoint, identity
+from stackwright.services.keystone.accounts import Endpoint, identity
 
 PORT = 8080
 HOST = "object-store"

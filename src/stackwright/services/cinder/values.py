@@ -15,7 +15,7 @@ from stackwright.services.context import CONTROL_PLANE, Context, Values, placed
 from stackwright.services.declaration import Certificate, Contract
 from stackwright.services.etcd.values import tooz_url
 from stackwright.services.ingress.endpoints import ingress_values
-from stackwright.services.keystone.catalog import Endpoint, identity
+from stackwright.services.keystone.accounts import Endpoint, identity
 from stackwright.services.mariadb.accounts import database
 from stackwright.services.mariadb.cleanup import cleanup_values
 from stackwright.services.oslo import api_conf

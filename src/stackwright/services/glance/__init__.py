@@ -46,6 +46,7 @@ SERVICE = Service(
     logging=True,
     cleanup=True,
     section="glance",
+    programs={"glanceAPIs.default": "api"},
     tested={
         "features.services": service("image", UP, SMALL_CLOUD),
         "features.logging.glance.level": levels(UP),

@@ -19,7 +19,7 @@ from stackwright.services.glance.features import (
     GlanceVolume,
 )
 from stackwright.services.ingress.endpoints import ingress_values
-from stackwright.services.keystone.catalog import Endpoint, identity
+from stackwright.services.keystone.accounts import Endpoint, identity
 from stackwright.services.mariadb.accounts import database
 from stackwright.services.mariadb.cleanup import cleanup_values
 from stackwright.services.oslo import api_conf

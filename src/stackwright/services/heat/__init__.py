@@ -37,7 +37,7 @@ SERVICE = Service(
             replaced={"engine": "a resource in work for more than 2 minutes stays IN_PROGRESS; update its stack then"},
             calls=(
                 *("mariadb", "rabbitmq", "memcached", "keystone"),
-                *("glance", "nova", "neutron", "cinder", "barbican", "ceph-rgw"),
+                *("glance", "nova", "neutron", "cinder", "barbican", "designate", "ceph-rgw"),
             ),
         ),
     ),
@@ -53,6 +53,7 @@ SERVICE = Service(
     logging=True,
     cleanup=True,
     section="heat",
+    programs={"heatAPI": "api", "heatCfnAPI": "cfn", "heatEngine": "engine"},
     tested={
         "features.services": service("orchestration", _STACK),
         "features.logging.heat.level": levels(_STACK),

@@ -8,7 +8,7 @@ from stackwright.api.services.kinds import Size
 from stackwright.services.context import CONTROL_PLANE, Context, Values, placed
 from stackwright.services.declaration import Contract, Secret
 from stackwright.services.ingress.endpoints import ingress_values
-from stackwright.services.keystone.catalog import Endpoint, identity
+from stackwright.services.keystone.accounts import Endpoint, identity
 from stackwright.services.mariadb.accounts import database
 from stackwright.services.mariadb.cleanup import cleanup_values
 from stackwright.services.mariadb.kind import MariaDB

@@ -40,6 +40,7 @@ SERVICE = Service(
     public=(Public(NAME),),
     logging=True,
     section="horizon",
+    programs={"": "horizon"},
     tested={
         "features.services": service("dashboard", _BROWSER, REMOVED),
         "features.logging.horizon.level": levels(UP),

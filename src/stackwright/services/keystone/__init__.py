@@ -50,6 +50,7 @@ SERVICE = Service(
     public=(Public("keystone", "/v3"),),
     logging=True,
     section="keystone",
+    programs={"": "api"},
     tested={
         "features.services": service("identity", UP),
         "features.logging.keystone.level": levels(UP),

@@ -56,7 +56,7 @@ SERVICE = Service(
             ),
             calls=(
                 *("mariadb", "rabbitmq", "memcached", "keystone", "placement", "nova", "neutron"),
-                *("ovn-northbound", "ovn-southbound"),
+                *("designate", "ovn-northbound", "ovn-southbound"),
             ),
             host_calls={
                 OPENVSWITCH: _AGENT_CALLS,
@@ -72,7 +72,7 @@ SERVICE = Service(
     certificates=ovn.certificates,
     settings=NeutronSettings,
     features=Features(NeutronFeatures, "The networking service."),
-    from_cloud=lambda cloud: {"messaging_instance": cloud.bus("neutron")},
+    from_cloud=lambda cloud: {"messaging_instance": cloud.bus("neutron"), "services": sorted(cloud.services)},
     node_labels=(CONTROL_PLANE, OPENVSWITCH, GATEWAY),
     modules={OPENVSWITCH: ("openvswitch",)},
     conf_files={"neutron": "neutron"},
@@ -85,6 +85,7 @@ SERVICE = Service(
     logging=True,
     own_bus=True,
     section="neutron",
+    programs={"": "server"},
     tested={
         "features.services": service("networking", UP, SMALL_CLOUD),
         "features.logging.neutron.level": levels(UP),

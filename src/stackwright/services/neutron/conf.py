@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stackwright.api.services.kinds import Size
+from stackwright.core.helm.merge import merge
 from stackwright.services.context import GATEWAY, Context, Values
+from stackwright.services.designate.clients import external_dns
 from stackwright.services.neutron.ovn import is_ovn, options
 from stackwright.services.neutron.ovs import bridge_mappings
 from stackwright.services.oslo import api_conf
@@ -44,7 +46,7 @@ def _neutron_conf(context: Context) -> Values:
         "rpc_workers": size.rpc_workers,
         "rpc_state_report_workers": size.report_workers,
     }
-    return conf
+    return merge(conf, external_dns(context))
 
 
 def tenant_types(context: Context) -> list[str]:
@@ -67,6 +69,7 @@ def _ml2_conf(context: Context) -> Values:
             "tenant_network_types": tenants,
             "mechanism_drivers": ["ovn" if is_ovn(context.settings) else "openvswitch"],
             "physical_network_mtus": [f"{network.physnet}:{network.mtu}" for network in networks if network.mtu],
+            **({"extension_drivers": ["port_security", "dns_domain_ports"]} if external_dns(context) else {}),
         },
         "ml2_type_flat": {"flat_networks": [n.physnet for n in networks if "flat" in n.network_types]},
         "ml2_type_vlan": {"network_vlan_ranges": vlans},

@@ -165,6 +165,9 @@ class NeutronSettings(NeutronFeatures, Settings):
     """features.neutron."""
 
     messaging_instance: InstanceName = Field("rabbitmq", description="Name of the RabbitMQ object.")
+    services: list[Line] = Field(
+        default_factory=list, description="Services of the cloud, as features.services has them."
+    )
 
     @model_validator(mode="after")
     def _fit(self) -> NeutronSettings:

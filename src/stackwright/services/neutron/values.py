@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from stackwright.services.context import COMPUTE, CONTROL_PLANE, GATEWAY, OPENVSWITCH, Context, Values, placed
 from stackwright.services.declaration import Contract, Secret
+from stackwright.services.designate.clients import SECTION
 from stackwright.services.ingress.endpoints import ingress_values
-from stackwright.services.keystone.catalog import Endpoint, identity
+from stackwright.services.keystone.accounts import Endpoint, identity
 from stackwright.services.keystone.values import ADMIN_SECRET
 from stackwright.services.mariadb.accounts import database
 from stackwright.services.neutron import ovn, ovs
@@ -24,7 +25,7 @@ METADATA_SECRET = "neutron-metadata-proxy"  # noqa: S105 - the name of a Secret
 def endpoint(context: Context) -> Endpoint:
     internal = context.url(SERVER, PORT)
     public = context.public_url("neutron", internal)
-    return Endpoint("network", internal, public, "Networking service", sections=("nova", "placement"))
+    return Endpoint("network", internal, public, "Networking service", sections=("nova", "placement", SECTION))
 
 
 def images(settings: NeutronSettings) -> dict[str, str]:

@@ -107,6 +107,13 @@ SERVICE = Service(
     cleanup=True,
     own_bus=True,
     section="nova",
+    programs={
+        "apiServiceTemplate": "api-osapi",
+        "metadataServiceTemplate": "api-metadata",
+        "schedulerServiceTemplate": "scheduler",
+        "cellTemplates.cell1.conductorServiceTemplate": "conductor",
+        "cellTemplates.cell1.noVNCProxyServiceTemplate": "novncproxy",
+    },
     tested={
         "features.services": service("compute", UP, SMALL_CLOUD),
         "features.logging.nova.level": levels(UP),

@@ -10,7 +10,7 @@ from stackwright.services.ceph.clients import CEPH_CONF, ceph, ceph_secret
 from stackwright.services.context import COMPUTE, CONTROL_PLANE, Context, Values, placed
 from stackwright.services.declaration import Certificate, Contract
 from stackwright.services.ingress.endpoints import endpoint_values, ingress_values
-from stackwright.services.keystone.catalog import Endpoint, identity
+from stackwright.services.keystone.accounts import Endpoint, identity
 from stackwright.services.mariadb.accounts import database
 from stackwright.services.mariadb.cleanup import cleanup_values
 from stackwright.services.neutron.values import METADATA_PORT, METADATA_SECRET

@@ -31,6 +31,7 @@ SERVICE = Service(
     public=(Public("placement"),),
     logging=True,
     section="placement",
+    programs={"": "api"},
     tested={
         "features.services": service("placement", UP, REMOVED),
         "features.logging.placement.level": levels(UP),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from stackwright.api.wording import unknown
-from stackwright.smoke.checks import basis, change, machine, reach, secret, stack
+from stackwright.smoke.checks import basis, change, machine, reach, secret, stack, zone
 from stackwright.smoke.stage import Stage
 
 
@@ -42,6 +42,7 @@ CHECKS = (
     Check("resize", "It is resized, without volumes", change.resize, ("ssh",)),
     Check("stack", "A stack is created and deleted", stack.stack, ("login",), "orchestration"),
     Check("secret", "A secret is stored and read, and a key generated", secret.secret, ("login",), "key-manager"),
+    Check("zone", "A zone and a recordset are published and deleted", zone.zone, ("login",), "dns"),
 )
 
 

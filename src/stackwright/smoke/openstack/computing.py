@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from stackwright.core.openstack.agents import Agent
+from stackwright.core.openstack.deployed.agents import Agent
+from stackwright.smoke.openstack.api import Api
 from stackwright.smoke.openstack.errors import explained
 from stackwright.smoke.tenant import Boot, Flavor, Server
-
-if TYPE_CHECKING:
-    from openstack.connection import Connection
 
 UPLOAD_LIMIT = 300
 # A virtual random number device: without it, a guest needs a second to collect entropy for its keys.
@@ -18,13 +16,8 @@ PROPERTIES = {"hw_rng_model": "virtio", "os_type": "linux"}
 
 
 @explained
-class ComputingApi:
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    @property
-    def _compute(self) -> Any:
-        return self._connection.compute
+class ComputingApi(Api):
+    service = "compute"
 
     @property
     def _images(self) -> Any:
@@ -50,27 +43,25 @@ class ComputingApi:
         return str(made.id)
 
     def flavor(self, wanted: Flavor) -> str:
-        found = next((each for each in self._compute.flavors() if each.name == wanted.name), None)
+        found = next((each for each in self._api.flavors() if each.name == wanted.name), None)
         if found is None:
-            found = self._compute.create_flavor(
-                name=wanted.name, vcpus=wanted.cpus, ram=wanted.memory, disk=wanted.disk
-            )
+            found = self._api.create_flavor(name=wanted.name, vcpus=wanted.cpus, ram=wanted.memory, disk=wanted.disk)
         return str(found.id)
 
     def keypair(self, name: str, public_key: str) -> bool:
-        found = self._compute.find_keypair(name)
+        found = self._api.find_keypair(name)
         if found is None:
-            self._compute.create_keypair(name=name, public_key=public_key, type="ssh")
+            self._api.create_keypair(name=name, public_key=public_key, type="ssh")
         return found is None or found.public_key.split()[:2] == public_key.split()[:2]
 
     def find(self, name: str) -> Server | None:
         """The server of this name. Nova treats the name as a pattern, so the result is compared with it."""
-        return next((_server(each) for each in self._compute.servers(name=f"^{name}$") if each.name == name), None)
+        return next((_server(each) for each in self._api.servers(name=f"^{name}$") if each.name == name), None)
 
     def boot(self, wanted: Boot) -> Server:
         if found := self.find(wanted.name):
             return found
-        made = self._compute.create_server(
+        made = self._api.create_server(
             name=wanted.name,
             image_id=wanted.image,
             flavor_id=wanted.flavor,
@@ -83,35 +74,35 @@ class ComputingApi:
         from openstack.exceptions import NotFoundException
 
         try:
-            return _server(self._compute.get_server(id_))
+            return _server(self._api.get_server(id_))
         except NotFoundException:
             return None
 
     def start(self, id_: str) -> None:
-        self._compute.start_server(id_)
+        self._api.start_server(id_)
 
     def reboot(self, id_: str) -> None:
-        self._compute.reboot_server(id_, "SOFT")
+        self._api.reboot_server(id_, "SOFT")
 
     def resize(self, id_: str, flavor: str) -> None:
-        self._compute.resize_server(id_, flavor)
+        self._api.resize_server(id_, flavor)
 
     def confirm(self, id_: str) -> None:
-        self._compute.confirm_server_resize(id_)
+        self._api.confirm_server_resize(id_)
 
     def delete(self, id_: str) -> None:
-        self._compute.delete_server(id_)
+        self._api.delete_server(id_)
 
     def log(self, id_: str) -> str:
-        return str(self._compute.get_server_console_output(id_).get("output") or "")
+        return str(self._api.get_server_console_output(id_).get("output") or "")
 
     def console(self, id_: str) -> str:
-        return str(self._compute.create_server_remote_console(id_, protocol="vnc", type="novnc").url)
+        return str(self._api.create_server_remote_console(id_, protocol="vnc", type="novnc").url)
 
     def services(self) -> list[Agent]:
         return [
             Agent(str(each.binary), str(each.host), each.state == "up", each.status == "enabled")
-            for each in self._compute.services()
+            for each in self._api.services()
         ]
 
 

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+from stackwright.smoke.openstack.api import Api
 from stackwright.smoke.openstack.errors import explained
 from stackwright.smoke.tenant import Order
-
-if TYPE_CHECKING:
-    from openstack.connection import Connection
 
 PLAIN = "text/plain"
 KEY = {"algorithm": "aes", "bit_length": 256, "mode": "cbc"}
 
 
 @explained
-class KeyManagerApi:
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    @property
-    def _api(self) -> Any:
-        return self._connection.key_manager
+class KeyManagerApi(Api):
+    service = "key_manager"
 
     def store(self, name: str, payload: str) -> str:
         made = self._api.create_secret(name=name, payload=payload, payload_content_type=PLAIN)

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from stackwright.core.openstack.agents import Agent
+from stackwright.core.openstack.deployed.agents import Agent
+from stackwright.smoke.openstack.api import Api
 from stackwright.smoke.openstack.errors import explained
 from stackwright.smoke.tenant import Port, Rule
 
-if TYPE_CHECKING:
-    from openstack.connection import Connection
-
 
 @explained
-class NetworkingApi:
+class NetworkingApi(Api):
     """Searches by name are limited to the user's own project, because an administrator gets those of all projects."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    @property
-    def _api(self) -> Any:
-        return self._connection.network
+    service = "network"
 
     def _mine(self, name: str) -> dict[str, Any]:
         return {"name": name, "project_id": self._connection.current_project_id}

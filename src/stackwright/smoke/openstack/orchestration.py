@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from stackwright.smoke.openstack.api import Api
 from stackwright.smoke.openstack.errors import explained
 from stackwright.smoke.tenant import Stack
-
-if TYPE_CHECKING:
-    from openstack.connection import Connection
 
 TIMEOUT = 5  # minutes
 
 
 @explained
-class OrchestrationApi:
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    @property
-    def _api(self) -> Any:
-        return self._connection.orchestration
+class OrchestrationApi(Api):
+    service = "orchestration"
 
     def create(self, name: str, template: Mapping[str, Any]) -> str:
         found = next((each for each in self._api.stacks(name=name) if each.name == name), None)

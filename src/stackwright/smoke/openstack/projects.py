@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack.transport.client import connect
-from stackwright.core.openstack.access import Access
+from stackwright.core.openstack.deployed.access import Access
 from stackwright.smoke.openstack.computing import ComputingApi
 from stackwright.smoke.openstack.errors import explained
 from stackwright.smoke.openstack.key_manager import KeyManagerApi
+from stackwright.smoke.openstack.names import NamesApi
 from stackwright.smoke.openstack.networking import NetworkingApi
 from stackwright.smoke.openstack.orchestration import OrchestrationApi
 from stackwright.smoke.tenant import Leftover, Project, Tenant
@@ -29,7 +30,11 @@ def administrator(access: Access, ca_file: str) -> Connection:
 
 def tenant(connection: Connection) -> Tenant:
     return Tenant(
-        ComputingApi(connection), NetworkingApi(connection), OrchestrationApi(connection), KeyManagerApi(connection)
+        ComputingApi(connection),
+        NetworkingApi(connection),
+        OrchestrationApi(connection),
+        KeyManagerApi(connection),
+        NamesApi(connection),
     )
 
 
@@ -73,7 +78,7 @@ class ProjectsApi:
     def leftovers(self, project: Project) -> list[Leftover]:
         users = [str(user.id) for user in self._identity.users(domain_id=DOMAIN_ID, name=project.name)]
         found = [*self._stacks(project), *self._compute(project, users), *self._network(project)]
-        found += self._secrets(project)
+        found += [*self._secrets(project), *self._zones(project)]
         found += [Leftover("image", str(e.id), str(e.name)) for e in self._admin.image.images(owner=project.id)]
         found += [Leftover("user", user, project.name) for user in users]
         return [*found, Leftover("project", project.id, project.name)]
@@ -92,8 +97,15 @@ class ProjectsApi:
             for secret in api.secrets():
                 yield Leftover("secret", f"{project.id}/{project.name}/{secret.secret_id}", str(secret.name))
 
+    def _zones(self, project: Project) -> Iterator[Leftover]:
+        if "dns" in self._access.services:
+            api: Any = self._inside(project).dns
+            for zone in api.zones():
+                going = (zone.action, zone.status) == ("DELETE", "PENDING")
+                yield Leftover("zone", f"{project.id}/{project.name}/{zone.id}", str(zone.name), going=going)
+
     def _inside(self, project: Project) -> Connection:
-        """The administrator as a member of a project: Heat and Barbican list what is there to members only."""
+        """The administrator as a member of a project: Heat, Barbican, Designate list it to members only."""
         if project.id not in self._members:
             identity = self._identity
             role = identity.find_role(ROLE, ignore_missing=False)
@@ -138,6 +150,7 @@ class ProjectsApi:
             "stack": lambda id_: self._delete_inside(id_, lambda inside: inside.orchestration.delete_stack),
             "order": lambda id_: self._delete_inside(id_, lambda inside: inside.key_manager.delete_order),
             "secret": lambda id_: self._delete_inside(id_, lambda inside: inside.key_manager.delete_secret),
+            "zone": lambda id_: self._delete_inside(id_, lambda inside: inside.dns.delete_zone),
             "server": compute.delete_server,
             "keypair": self._delete_keypair,
             "flavor": compute.delete_flavor,

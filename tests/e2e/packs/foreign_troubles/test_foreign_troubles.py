@@ -65,7 +65,7 @@ def test_doctor_names_why_the_operator_is_not_pulled(place: Site) -> None:
 
     def told() -> bool:
         lines = [text for subject, text in doctor(cloud).items() if subject.startswith(f"{OPERATOR}/")]
-        return any(text.startswith("problem: operator:") and "401 Unauthorized" in text for text in lines)
+        return any(text.startswith("problem: container operator: RegistryDenied: ") for text in lines)
 
     eventually(told, limit=60)
     cloud.kubectl("delete", "secret", "registry", "-n", OPERATOR)

@@ -240,12 +240,15 @@ def kept(log: Path) -> Path:
 
 ADAPTER = """\
 import asyncio, sys
-from stackwright.adapters.mariadb.accounts import MariaDbSql
-from stackwright.core.plan import SqlAccount
+from stackwright.adapters.mariadb.accounts import MariaDbDatabase
+from stackwright.core.plan.accounts import EnsureDatabaseAccount
 where = ("namespace", "name")
-action = SqlAccount("10.0.0.1", where, "nova_api", "nova", ("ALL PRIVILEGES",), where, additional=tuple(sys.argv[3:]))
+action = EnsureDatabaseAccount(
+    host="10.0.0.1", admin_secret=where, database="nova_api", username="nova", grants=("ALL PRIVILEGES",), secret=where,
+    additional=tuple(sys.argv[3:]),
+)
 admin = {"username": "root", "password": sys.argv[2]}
-print(asyncio.run(getattr(MariaDbSql(), sys.argv[1])(action, admin, "of-nova")) or "")
+print(asyncio.run(getattr(MariaDbDatabase(), sys.argv[1])(action, admin, "of-nova")) or "")
 """
 
 

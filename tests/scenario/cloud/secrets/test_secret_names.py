@@ -30,7 +30,7 @@ async def test_an_account_with_the_administrators_secret_is_blocked_and_deletes_
     assert (status, reason) == ("False", "BlockedRefused")
     assert message == f"Secret {NAMESPACE}/keystone-admin belongs to keystone.keystone; choose another name"
     assert world.get(SECRET, "keystone-admin") == before
-    assert "evil" not in str(world.sql.users)
+    assert "evil" not in str(world.accounts.database.users)
     world.delete(DatabaseAccount.KIND, EVIL[1])
     await world.run(60)
     assert world.get(SECRET, "keystone-admin") == before
@@ -44,5 +44,5 @@ async def test_an_account_adopts_the_secret_with_its_password_of_a_user() -> Non
     account(world, "mine")
     await world.run(60)
     assert world.condition(obj=world.get(DatabaseAccount.KIND, EVIL[1]))[0] == "True"
-    assert "chosen" in str(world.sql.users)
+    assert "chosen" in str(world.accounts.database.users)
     await world.stop()

@@ -4,13 +4,15 @@ The same of its calls to OpenStacks: `test_who_cannot_read_the_credentials_chang
 adapters/openstack/tenant/test_clouds.py.
 """
 
+from dataclasses import replace
 from unittest.mock import AsyncMock
 
 import pytest
 
 from stackwright.adapters.helm.command import HelmCli
 from stackwright.core.errors import Unreachable
-from stackwright.core.plan import BrokerAccount, CatalogEntry, DeleteAgents, Inventory, Publish, SqlAccount
+from stackwright.core.plan import DeleteAgents, Inventory, Publish
+from stackwright.core.plan.accounts import EnsureDatabaseAccount, EnsureIdentityAccount, EnsureMessagingAccount
 from stackwright.core.ports import Ports
 from stackwright.runtime.cycle.execute import execute
 from stackwright.runtime.memory import FrozenClock, SeededEntropy
@@ -19,13 +21,14 @@ from tests.unit.adapters.helm.test_helm import chart, program, upgrade
 ADMIN, SECRET = ("n", "admin"), ("n", "x")
 OWNER = {"metadata": {"namespace": "n", "name": "owner", "uid": "u"}}
 SPEC = {"serviceName": "nova", "username": "nova"}
+SECRETS = {"admin_secret": ADMIN, "secret": SECRET}
+ACCOUNTS = (
+    EnsureDatabaseAccount(host="db", database="nova", username="nova", grants=("ALL",), **SECRETS),
+    EnsureMessagingAccount(host="mq", vhost="nova", username="nova", **SECRETS),
+    EnsureIdentityAccount(spec=SPEC, **SECRETS),
+)
 ACTIONS = [
-    SqlAccount("db", ADMIN, "nova", "nova", ("ALL",), SECRET),
-    SqlAccount("db", ADMIN, "nova", "nova", ("ALL",), SECRET, absent=True),
-    BrokerAccount("mq", ADMIN, "nova", "nova", SECRET),
-    BrokerAccount("mq", ADMIN, "nova", "nova", SECRET, absent=True),
-    CatalogEntry(ADMIN, SPEC, SECRET),
-    CatalogEntry(ADMIN, SPEC, SECRET, absent=True),
+    *(replace(each, absent=absent) for each in ACCOUNTS for absent in (False, True)),
     LOOK := Inventory(("n", "held"), OWNER, "image", ("file",), ADMIN),
     DeleteAgents(LOOK, ("nova-compute@node1",)),
     Publish(("n", "urls"), OWNER, ADMIN, ("url",), "d"),
@@ -44,10 +47,14 @@ class CutOff:
 
 @pytest.mark.parametrize("action", ACTIONS, ids=lambda action: f"{action.verb} {action.target}")
 async def test_no_account_is_changed(action):
-    outside = {name: AsyncMock() for name in ("helm", "sql", "broker", "identity", "contents", "agents")}
+    outside = {name: AsyncMock() for name in ("helm", "contents", "agents")}
+    provider = AsyncMock()
+    providers = dict.fromkeys(map(type, ACCOUNTS), provider)
     with pytest.raises(Unreachable):
-        await execute([action], Ports(CutOff(), clock=FrozenClock(), entropy=SeededEntropy(), **outside), "m")
-    assert not [call for port in outside.values() for call in port.mock_calls]
+        await execute(
+            [action], Ports(CutOff(), clock=FrozenClock(), entropy=SeededEntropy(), providers=providers, **outside), "m"
+        )
+    assert not [call for port in (provider, *outside.values()) for call in port.mock_calls]
 
 
 @pytest.mark.parametrize("verb", ["upgrade", "rollback", "uninstall"])

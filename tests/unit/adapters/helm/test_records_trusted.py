@@ -239,6 +239,13 @@ def test_the_reader_of_records_agrees_with_a_yaml_parser(fields, indent, ascii_o
     assert record_of(packed(text)) == wanted
 
 
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n", "\x85", "\u2028", "\u2029"])
+def test_directives_are_refused_before_they_are_parsed(end):
+    """A record may have 500,000 of them, which take libyaml minutes: it compares each with all others."""
+    with pytest.raises(Unreadable, match="directives"):
+        document_headers(f"{GOOD}---\n#{end}%TAG !a! b{end}")
+
+
 def test_a_manifest_is_text():
     with pytest.raises(Unreadable):
         document_headers(["a"])

@@ -83,7 +83,7 @@ def test_the_program_imports_nothing_slow() -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, text=True, timeout=60)
     assert done.stdout.split() == [
         "stackwright", "stackwright.adapters", "stackwright.adapters.helm", "stackwright.adapters.helm.rendered",
-        "stackwright.core", "stackwright.core.helm", "stackwright.core.helm.manifests",
+        "stackwright.core", "stackwright.core.bounds", "stackwright.core.helm", "stackwright.core.helm.manifests",
     ]  # fmt: skip
     assert "pydantic" not in done.stdout
 

@@ -145,7 +145,7 @@ ELSEWHERE = re.compile(
     r"(filter\.name|sshKeyName|cloudName|project_name|region_name|domain_name|userName|username|serviceName"
     r"|(valueSpecs|serverMetadata|matchExpressions)\[\]\.\w+|availabilityZone\.name|pools\[\]\.name|releases\[\]\.name"
     r"|(additionalBlockDevices|schedulerHintAdditionalProperties|SecurityGroupRules)\[\]\.name"
-    r"|floating_network(\.\w+)?\.name|vault\.namespace)$"
+    r"|floating_network(\.\w+)?\.name|vault\.namespace|nsRecords\[\]\.hostname)$"
 )
 NAMES = re.compile(r"(name|secret|instance|namespace|class|key|ref)s?(\[\])?$", re.IGNORECASE)
 

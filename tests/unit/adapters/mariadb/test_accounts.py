@@ -1,4 +1,4 @@
-"""What MariaDbSql runs and how it speaks of errors; nothing here connects but to closed ports."""
+"""What MariaDbDatabase runs and how it speaks of errors; nothing here connects but to closed ports."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import pymysql
 import pytest
 
 from stackwright.adapters.mariadb import accounts
-from stackwright.adapters.mariadb.accounts import MariaDbSql, error_of, statements
+from stackwright.adapters.mariadb.accounts import MariaDbDatabase, error_of, statements
 from stackwright.core.errors import TerminalError, TransientError
-from stackwright.core.plan import SqlAccount
+from stackwright.core.plan.accounts import EnsureDatabaseAccount
 
 
-def account(**changes: Any) -> SqlAccount:
+def account(**changes: Any) -> EnsureDatabaseAccount:
     fields: dict[str, Any] = {
         "host": "127.0.0.1", "admin_secret": ("openstack", "mariadb-root"), "database": "keystone",
         "username": "keystone", "grants": ("ALL PRIVILEGES",), "secret": ("openstack", "keystone-db"),
     }  # fmt: skip
-    return SqlAccount(**{**fields, **changes})
+    return EnsureDatabaseAccount(**{**fields, **changes})
 
 
 def test_an_account_is_created_by_idempotent_statements() -> None:
@@ -113,7 +113,7 @@ async def test_rights_outside_of_the_spec_are_revoked(monkeypatch: pytest.Monkey
     ):
         connection = Connection(*grants)
         monkeypatch.setattr(accounts, "connect", lambda connection=connection, **_: connection)
-        await MariaDbSql().account(action, {"password": "root-pw"}, {"password": "pw"})
+        await MariaDbDatabase().account(action, {"password": "root-pw"}, {"password": "pw"})
         wanted = [(f"REVOKE {each}.* FROM %s@'%%'", ("nova",)) for each in taken]
         assert connection.revoked() == wanted
         texts = [text.split()[0] for text, _ in connection.ran]
@@ -125,7 +125,7 @@ async def test_rights_on_any_pattern_are_revoked_by_the_driver(monkeypatch: pyte
     """Rights that were granted manually: a % in them is not a placeholder for a value."""
     connection = Connection(f"GRANT ALL PRIVILEGES ON `{pattern}`.* TO `nova`@`%`")
     monkeypatch.setattr(accounts, "connect", lambda **_: connection)
-    await MariaDbSql().account(account(username="nova"), {"password": "root-pw"}, {"password": "pw"})
+    await MariaDbDatabase().account(account(username="nova"), {"password": "root-pw"}, {"password": "pw"})
     ((text, bound),) = connection.revoked()
     escaped = text % tuple(pymysql.converters.escape_item(value, "utf8mb4") for value in bound)
     assert escaped == f"REVOKE ALL PRIVILEGES ON `{pattern}`.* FROM 'nova'@'%'"
@@ -163,7 +163,7 @@ async def test_rights_on_all_databases_and_roles_are_revoked(
     """Manually granted rights; the desired rights remain."""
     connection = Connection(held, r"GRANT ALL PRIVILEGES ON `nova\_api`.* TO `nova`@`%`", *GRANTS[5:])
     monkeypatch.setattr(accounts, "connect", lambda **_: connection)
-    await MariaDbSql().account(
+    await MariaDbDatabase().account(
         account(username="nova", database="nova_api"), {"password": "root-pw"}, {"password": "pw"}
     )
     revoked = [
@@ -178,7 +178,7 @@ async def test_the_administrator_is_nobodys_account(monkeypatch: pytest.MonkeyPa
     connection = Connection("GRANT ALL PRIVILEGES ON *.* TO `nova`@`%` WITH GRANT OPTION")
     monkeypatch.setattr(accounts, "connect", lambda **_: connection)
     with pytest.raises(TerminalError, match="nova is the administrator by Secret openstack/mariadb-root"):
-        await MariaDbSql().account(
+        await MariaDbDatabase().account(
             account(username="nova"), {"username": "nova", "password": "root-pw"}, {"password": "pw"}
         )
     assert not connection.ran
@@ -189,7 +189,7 @@ async def test_an_account_that_was_refused_as_the_administrator_can_be_deleted(m
     connection = Connection()
     monkeypatch.setattr(accounts, "connect", lambda **_: connection)
     gone = account(username="nova", absent=True, dropped=("keystone",))
-    await MariaDbSql().account(gone, {"username": "nova", "password": "root-pw"}, {})
+    await MariaDbDatabase().account(gone, {"username": "nova", "password": "root-pw"}, {})
     assert not connection.ran
 
 
@@ -217,7 +217,7 @@ async def test_rights_that_an_account_no_longer_needs_are_revoked(
     connection = Connection(rf"GRANT {held.strip('+')} ON `nova\_api`.* TO `nova`@`%`{passed_on}", *GRANTS[5:])
     monkeypatch.setattr(accounts, "connect", lambda **_: connection)
     action = account(username="nova", database="nova_api", grants=wanted)
-    await MariaDbSql().account(action, {"password": "root-pw"}, {"password": "pw"})
+    await MariaDbDatabase().account(action, {"password": "root-pw"}, {"password": "pw"})
     texts = [text for text, _ in connection.ran]
     after = texts[next(at for at, text in enumerate(texts) if text.startswith("SHOW")) + 1 :]
     assert after == [rf"{each} `nova\_api`.* {'TO' if each[0] == 'G' else 'FROM'} %s@'%%'" for each in ran]
@@ -226,7 +226,7 @@ async def test_rights_that_an_account_no_longer_needs_are_revoked(
 async def test_no_rights_of_a_deleted_account_are_revoked(monkeypatch: pytest.MonkeyPatch) -> None:
     connection = Connection()
     monkeypatch.setattr(accounts, "connect", lambda **_: connection)
-    await MariaDbSql().account(account(absent=True), {"password": "root-pw"}, {"password": "pw"})
+    await MariaDbDatabase().account(account(absent=True), {"password": "root-pw"}, {"password": "pw"})
     assert [text.split()[0] for text, _ in connection.ran] == ["DROP"]
 
 
@@ -253,9 +253,11 @@ async def test_missing_parts_of_an_account_are_found_by_a_login(
     monkeypatch.setattr(accounts, "connect", connect)
     if missing is None:
         with pytest.raises(TransientError):
-            await MariaDbSql().missing(account(), {"password": "root-pw"}, {"password": "pw"})
+            await MariaDbDatabase().missing(account(), {"password": "root-pw"}, {"password": "pw"})
     else:
-        assert (await MariaDbSql().missing(account(), {"password": "root-pw"}, {"password": "pw"})).startswith(missing)
+        assert (await MariaDbDatabase().missing(account(), {"password": "root-pw"}, {"password": "pw"})).startswith(
+            missing
+        )
     assert asked == [("keystone", "pw", "keystone")]
 
 
@@ -270,10 +272,10 @@ async def test_each_database_of_an_account_is_checked(monkeypatch: pytest.Monkey
     server = Mock()
     monkeypatch.setattr(accounts, "connect", connect)
     both = account(database="nova", username="nova", additional=("nova_cell0",))
-    found = await MariaDbSql().missing(both, {"password": "root-pw"}, {"password": "pw"})
+    found = await MariaDbDatabase().missing(both, {"password": "root-pw"}, {"password": "pw"})
     assert found == "database nova_cell0 or the grants of user nova on it"
     gone = ""
-    assert await MariaDbSql().missing(both, {"password": "root-pw"}, {"password": "pw"}) == ""
+    assert await MariaDbDatabase().missing(both, {"password": "root-pw"}, {"password": "pw"}) == ""
     assert server.close.call_count == 3
 
 
@@ -293,7 +295,7 @@ async def test_without_the_password_the_administrator_queries_names(
         return server
 
     monkeypatch.setattr(accounts, "connect", connect)
-    assert await MariaDbSql().missing(account(), {"password": "root-pw"}, None) == absent
+    assert await MariaDbDatabase().missing(account(), {"password": "root-pw"}, None) == absent
     assert asked == [("root", "root-pw")]
     assert server.ran and all(text.startswith("SELECT") and bound == ("keystone",) for text, bound in server.ran)
 
@@ -344,8 +346,8 @@ def test_errors_in_words(error: Exception, kind: type[Exception], words: str) ->
 
 
 async def test_a_closed_port_is_not_yet() -> None:
-    sql = MariaDbSql(port=1)
+    port = MariaDbDatabase(port=1)
     with pytest.raises(TransientError, match="refused"):
-        await sql.account(account(), {"password": "x"}, {"password": "y"})
+        await port.account(account(), {"password": "x"}, {"password": "y"})
     with pytest.raises(TerminalError, match="no key password"):
-        await sql.account(account(), {}, {"password": "y"})
+        await port.account(account(), {}, {"password": "y"})

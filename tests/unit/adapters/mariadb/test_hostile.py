@@ -18,7 +18,7 @@ import pytest
 
 from stackwright.adapters import threads
 from stackwright.adapters.mariadb import accounts
-from stackwright.adapters.mariadb.accounts import MariaDbSql
+from stackwright.adapters.mariadb.accounts import MariaDbDatabase
 from stackwright.adapters.mariadb.connection import CONNECT, connect
 from stackwright.adapters.threads import after, with_deadline
 from stackwright.core.errors import TransientError
@@ -113,19 +113,19 @@ class Server:
 
 
 @pytest.fixture
-def serve() -> Iterator[Callable[[Callable[[Client], None]], MariaDbSql]]:
+def serve() -> Iterator[Callable[[Callable[[Client], None]], MariaDbDatabase]]:
     made: list[Server] = []
 
-    def start(script: Callable[[Client], None]) -> MariaDbSql:
+    def start(script: Callable[[Client], None]) -> MariaDbDatabase:
         made.append(Server(script))
-        return MariaDbSql(port=made[-1].port)
+        return MariaDbDatabase(port=made[-1].port)
 
     yield start
     for server in made:
         server.close()
 
 
-Serve = Callable[[Callable[[Client], None]], MariaDbSql]
+Serve = Callable[[Callable[[Client], None]], MariaDbDatabase]
 
 
 def statements_of(client: Client, said: list[str], context: ssl.SSLContext | None = None) -> None:

@@ -76,6 +76,13 @@ EXPENSIVE = {
     "aliases of a long string": ("a: &a " + "x" * 400_000 + "\nb: [" + ", ".join(["*a"] * 60) + "]", "MiB"),
     "what libyaml refuses": ("%YAML 1.3\n---\n" + bomb(8), "directives"),
     "directives": ("".join(f"%TAG !a{number}! b\n" for number in range(20_000)) + "---\n" + HEAD, "directives"),
+    **{
+        f"directives in lines that end with {end!r}": (
+            f"#{end}" + "".join(f"%TAG !{number:x}! b{end}" for number in range(30_000)) + f"--- {{a: 1}}{end}",
+            "directives",
+        )
+        for end in ("\r", "\r\n", "\x85", "\u2028", "\u2029")
+    },
     "bytes": (f"{HEAD}b: &b !!binary {BINARY}\nc: [" + ", ".join(["*b"] * 3000) + "]", "tag"),
     "a set": (HEAD + "b: !!set {a: null}", "tag"),
     "code": (HEAD + "a: !!python/object/apply:os.system [x]", "tag"),

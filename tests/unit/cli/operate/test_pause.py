@@ -10,8 +10,7 @@ from typer.testing import CliRunner
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.cli.app import app
 from stackwright.cloud.deployment import OpenStackDeployment
-from stackwright.controllers.infra.clusterapi import PAUSED
-from stackwright.core.pausing import ANNOTATION
+from stackwright.core.pausing import CLUSTER_API, STACKWRIGHT
 from stackwright.runtime.memory import MemoryCluster
 from stackwright.services.keystone.kind import Keystone
 from support.commands import connect
@@ -40,11 +39,11 @@ def called(*words: str) -> Any:
 @pytest.mark.parametrize(
     ("word", "kind", "name", "annotation"),
     [
-        ("cloud", OpenStackDeployment, "cloud", ANNOTATION),
-        ("keystone", Keystone, "keystone", ANNOTATION),
-        ("identity", Keystone, "keystone", ANNOTATION),
-        ("openstackdeployment/cloud", OpenStackDeployment, "cloud", ANNOTATION),
-        ("OpenStackServer/web", OpenStackServer, "web", PAUSED),
+        ("cloud", OpenStackDeployment, "cloud", STACKWRIGHT.annotation),
+        ("keystone", Keystone, "keystone", STACKWRIGHT.annotation),
+        ("identity", Keystone, "keystone", STACKWRIGHT.annotation),
+        ("openstackdeployment/cloud", OpenStackDeployment, "cloud", STACKWRIGHT.annotation),
+        ("OpenStackServer/web", OpenStackServer, "web", CLUSTER_API.annotation),
     ],
 )
 def test_pause_and_resume_annotate_one_object(

@@ -18,7 +18,7 @@ from stackwright.cli.app import app
 from stackwright.cli.cluster import connection as cli_connection
 from stackwright.cli.state.access import default_ca_file, reachable_login, replace
 from stackwright.cloud.deployment import OpenStackDeployment
-from stackwright.core.openstack.access import NoAccess, access, with_cloud
+from stackwright.core.openstack.deployed.access import NoAccess, access, with_cloud
 from stackwright.runtime.memory import MemoryCluster
 from support.commands import connect
 

@@ -15,7 +15,7 @@ from stackwright.controllers.cloud.observe import Observed
 from stackwright.controllers.cloud.selection import Wanted, wanted_names, wanted_services
 from stackwright.controllers.cloud.settings import cloud_of, settings
 from stackwright.controllers.controlplane.decide import decide
-from stackwright.controllers.controlplane.levels import NOVA_COMPONENTS, levels
+from stackwright.controllers.controlplane.levels import levels
 from stackwright.controllers.controlplane.objects import SERVICES, deployment, refinement
 from stackwright.controllers.controlplane.validate import parse
 from stackwright.core.settings import Settings
@@ -23,14 +23,21 @@ from stackwright.services.cloud import Cloud
 from stackwright.services.context import Context
 from stackwright.services.registry import BY_SERVICE
 from stackwright.services.values import merged_values
-from support.paths import ROOT
 from tests.unit.controllers.builders import ANY, NAMESPACE, condition, makes_nothing, obj, with_ready
 
 KIND = OpenStackControlPlane.KIND
 LEAST = {"secret": "osp-secret", "storageClass": "fast"}
 INFRASTRUCTURE = {"galera": {}, "rabbitmq": {"templates": {"rabbitmq-cell1": {}}}, "memcached": {}}
 APIS = {name: {} for name in ("keystone", "glance", "placement", "neutron", "nova")}
-ALL = {**LEAST, **INFRASTRUCTURE, **APIS, "heat": {"enabled": True}, "barbican": {}, "horizon": {"enabled": True}}
+ALL = {
+    **LEAST,
+    **INFRASTRUCTURE,
+    **APIS,
+    "heat": {"enabled": True},
+    "barbican": {},
+    "designate": {"enabled": True},
+    "horizon": {"enabled": True},
+}
 
 
 def plane(spec=None, **meta):
@@ -63,14 +70,15 @@ def levels_of(change, word, name=None):
 
 def test_the_sections_are_the_services_except_ingress():
     assert wanted_names(deployment(spec_of())) == [
-        "database", "messaging", "memcached", "identity", "image", "placement", "networking", "compute",
-        "orchestration", "key-manager", "dashboard",
+        "database", "messaging", "memcached", "coordination", "identity", "image", "placement", "networking", "compute",
+        "orchestration", "key-manager", "dns", "dashboard",
     ]  # fmt: skip
     assert set(SERVICES.values()) <= set(BY_SERVICE)
 
 
 def test_an_absent_section_is_off_and_a_present_one_is_as_in_the_reference():
-    assert wanted_names(deployment(spec_of({**dict.fromkeys((*APIS, "barbican")), "heat": {}, "horizon": {}}))) == [
+    present = {"heat": {}, "designate": {}, "horizon": {}}
+    assert wanted_names(deployment(spec_of({**dict.fromkeys((*APIS, "barbican")), **present}))) == [
         "database", "messaging", "memcached",
     ]  # fmt: skip
     assert "dashboard" not in wanted_names(deployment(spec_of({"horizon": {}}))), "off, unless enabled: true"
@@ -147,6 +155,15 @@ def test_a_template_reaches_the_features_of_its_service():
             )
             for name, component in (("barbicanAPI", "api"), ("barbicanWorker", "worker"))
         ),
+        *(
+            (
+                template("designate", **{name: {"replicas": 2}}),
+                "dns",
+                f"designate.template.{name}.replicas",
+                {"designate": {component: 2}},
+            )
+            for name, component in BY_SERVICE["dns"].programs.items()
+        ),
         (
             template("glance", glanceAPIs={"default": {"replicas": 0}}),
             "image",
@@ -175,14 +192,6 @@ def test_replicas_are_a_level_that_names_their_field(change, word, source, value
 def test_one_replica_needs_no_override():
     for word in SERVICES.values():
         assert levels_of(template("keystone", replicas=1), word) == []
-
-
-@pytest.mark.parametrize(
-    ("path", "component"), NOVA_COMPONENTS.items(), ids=[path.rsplit(".", 1)[-1] for path in NOVA_COMPONENTS]
-)
-def test_the_components_of_nova_are_those_of_its_chart(path, component):
-    assert f"    {component}:" in (ROOT / "charts/nova/values.yaml").read_text()
-    assert path in spec_of().nova.template.programs()
 
 
 def test_every_bus_has_its_own_volume():
@@ -285,7 +294,9 @@ def test_disabled_sections_may_contain_anything():
     spec_of({"manila": {"enabled": False, "template": {"manilaAPI": {"replicas": 1}}}, "redis": {"enabled": False}})
 
 
-@pytest.mark.parametrize("section", sorted(set(APIS) | {"heat", "horizon", "galera", "rabbitmq", "memcached"}))
+@pytest.mark.parametrize(
+    "section", sorted(set(APIS) | {"heat", "designate", "horizon", "galera", "rabbitmq", "memcached"})
+)
 def test_what_a_disabled_section_of_a_service_contains_is_not_judged(section):
     """As in the reference, and as before Stackwright had the service: an update must not block a stored object."""
     stored = {"template": {"serviceUser": "x", "apiTimeout": 600, "later": {"replicas": -1}}, "templates": {"x": 1}}
@@ -294,12 +305,12 @@ def test_what_a_disabled_section_of_a_service_contains_is_not_judged(section):
     assert errors == [] and spec and not spec.on(section)
     assert parse(obj(KIND, "openstack", {**off, section: {**stored, "enabled": True}}))[1]
     assert parse(obj(KIND, "openstack", {**off, section: {**stored, "enabled": "false"}}))[1]
-    assert bool(parse(obj(KIND, "openstack", {**off, section: stored}))[1]) == (section not in ("heat", "horizon"))
+    assert bool(parse(obj(KIND, "openstack", {**off, section: stored}))[1]) == (
+        section not in ("heat", "designate", "horizon")
+    )
 
 
-@pytest.mark.parametrize(
-    "section", ["applicationCredential", "designate", "ironic", "manila", "octavia", "redis", "watcher"]
-)
+@pytest.mark.parametrize("section", ["applicationCredential", "ironic", "manila", "octavia", "redis", "watcher"])
 def test_sections_that_are_disabled_by_default_may_be_absent(section):
     spec_of({section: {"template": {"anything": 1}}})
 
@@ -365,7 +376,7 @@ def test_a_pause_keeps_existing_services_and_creates_only_infrastructure():
     ]  # fmt: skip
     fresh = decide(Observed(Settings(), plane(annotations=annotations)))
     assert [action.obj["metadata"]["name"] for action in fresh.actions[1:]] == [
-        "mariadb", "rabbitmq", "nova-rabbitmq", "memcached",
+        "mariadb", "rabbitmq", "nova-rabbitmq", "memcached", "etcd",
     ]  # fmt: skip
 
 

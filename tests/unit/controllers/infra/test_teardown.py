@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from stackwright.controllers.infra.capi_pause import capi_paused
 from stackwright.controllers.infra.cloud_observation import CloudObservation, with_error
 from stackwright.controllers.infra.teardown import tear_down
 from stackwright.controllers.server.observe import KIND
@@ -95,12 +94,3 @@ def test_a_cloud_without_the_api_of_a_recorded_resource_blocks_with_a_remedy() -
         assert plan.conditions[0].reason == "BlockedServiceMissing"
         for part in ("service network", "port 1", f"or set {named},"):
             assert part in plan.conditions[0].message
-
-
-def test_an_object_paused_during_deletion_is_not_ready_and_reports_why() -> None:
-    plan = capi_paused(OBJ, "the annotation x")
-    assert plan.actions == ()
-    assert plan.status == {"ready": False, "project": "p"}
-    assert "its resources in OpenStack are kept until the pause ends" in plan.conditions[0].message
-    there = {**OBJ, "metadata": {**OBJ["metadata"], "deletionTimestamp": ""}}
-    assert capi_paused(there, "the annotation x").status == {"ready": True, "project": "p"}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stackwright.adapters.openstack.tenant.rest_types import found_of
+from stackwright.adapters.openstack.tenant.rest.rest_types import found_of
 from stackwright.controllers.infra.managed_resources import DesiredResource
 from stackwright.controllers.server.adopt import adopt
 from stackwright.core.openstack.clouds import query

@@ -14,8 +14,8 @@ from stackwright.controllers.service.agents import LASTING, LOOK, RARELY, withou
 from stackwright.controllers.service.observe import Observed
 from stackwright.core.conditions import done, waiting
 from stackwright.core.objects import DIGEST
-from stackwright.core.openstack.agents import REPORTS
-from stackwright.core.openstack.inventory import SHARE
+from stackwright.core.openstack.deployed.agents import REPORTS
+from stackwright.core.openstack.deployed.inventory import SHARE
 from stackwright.core.plan import DeleteAgents, Object, Plan
 from stackwright.core.settings import Settings
 from stackwright.services import keystone, neutron, nova

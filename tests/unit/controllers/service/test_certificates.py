@@ -11,7 +11,7 @@ from stackwright.controllers.service.decide import CLOCK, POLL, REFRESH
 from stackwright.core.digest import digest
 from stackwright.core.objects import DIGEST, EXPIRES, secret_data
 from stackwright.core.plan import Apply
-from stackwright.core.secrets import renewal
+from stackwright.core.secrets import certificate_validity
 from stackwright.core.secrets.writes import EnsureCertificate, GatherSecret
 from stackwright.runtime import x509
 from stackwright.services import ingress, nova
@@ -64,7 +64,7 @@ async def test_a_certificate_is_renewed_ninety_days_before_its_expiry_with_the_s
     stage = Stage(ingress.SERVICE, spec=DOMAIN)
     await stage.do()
     before = secret_data(stage.cluster.peek(SECRET, TLS))
-    stage.clock.forward(365 * DAY - renewal.BEFORE - 1)
+    stage.clock.forward(365 * DAY - certificate_validity.BEFORE - 1)
     assert not issues(await stage.plan())
     stage.clock.forward(2)
     assert issues(await stage.do())
@@ -92,7 +92,7 @@ async def test_a_certificate_from_a_clock_that_was_ahead_is_reissued():
 async def test_a_clock_that_differs_by_less_than_certificates_allow_for_changes_nothing():
     stage = Stage(ingress.SERVICE, spec=DOMAIN)
     await stage.do()
-    stage.clock.forward(-renewal.EARLIER + 1)
+    stage.clock.forward(-certificate_validity.EARLIER + 1)
     assert x509.serves(secret_data(stage.cluster.peek(SECRET, TLS)), "a.cloud.example", stage.clock.now())
     assert not issues(await stage.plan())
 

@@ -10,7 +10,7 @@ from stackwright.core.plan import Apply, Delete
 from stackwright.services import glance, keystone, mariadb, neutron, nova, rabbitmq
 from stackwright.services.context import Context, Settings
 from stackwright.services.glance import values as glance_values
-from stackwright.services.keystone.catalog import Endpoint, identity
+from stackwright.services.keystone.accounts import Endpoint, identity
 from stackwright.services.mariadb.accounts import database
 from stackwright.services.rabbitmq.accounts import messaging, notifications
 from stackwright.services.registry import SERVICES
@@ -231,12 +231,10 @@ async def test_a_service_that_was_ready_serves_while_one_pod_responds(name):
 
 
 def test_all_providers_of_accounts_report_whether_they_serve():
-    from stackwright.controllers.contract.database import DATABASE
-    from stackwright.controllers.contract.identity import IDENTITY
-    from stackwright.controllers.contract.messaging import MESSAGING
+    from stackwright.controllers.contract import CONTRACTS
 
     serve = {declared.kind for declared in SERVICES if declared.serves}
-    assert serve == {contract.instance_kind for contract in (DATABASE, MESSAGING, IDENTITY)}
+    assert serve == {contract.instance_kind for contract in CONTRACTS}
 
 
 @pytest.mark.parametrize("name", ["rabbitmq", "nova-rabbitmq"])

@@ -15,7 +15,7 @@ from stackwright.controllers.service.decide import CLOCK, POLL, REFRESH, decide
 from stackwright.controllers.service.objects import bundle
 from stackwright.controllers.service.observe import observe
 from stackwright.core.objects import DIGEST
-from stackwright.core.openstack.inventory import CONFIRM
+from stackwright.core.openstack.deployed.inventory import CONFIRM
 from stackwright.core.plan import Apply, Delete
 from stackwright.core.secrets.fernet import ROTATED
 from stackwright.core.secrets.writes import CopySecret, EnsureSecret, RotateKeys

@@ -10,7 +10,7 @@ from stackwright.api.kinds import SECRET
 from stackwright.core.errors import Conflict
 from stackwright.core.objects import secret_data
 from stackwright.core.plan import Key, Object
-from stackwright.core.secrets.writes import EnsureSecret
+from stackwright.core.secrets.writes import EnsureSecret, SecretOwner
 from stackwright.runtime.cycle.execute import execute
 from stackwright.runtime.memory import FrozenClock, MemoryCluster
 from support.ports import memory_ports
@@ -24,7 +24,7 @@ OWNER: Object = {
 
 
 async def ensured(cluster: MemoryCluster, username: str) -> dict[str, str]:
-    action = EnsureSecret(KEY, OWNER, fixed={"username": username}, generated=("password",))
+    action = EnsureSecret(KEY, SecretOwner(OWNER), fixed={"username": username}, generated=("password",))
     await execute([action], memory_ports(cluster, FrozenClock(1000.0)), "test")
     return {"password": secret_data(cluster.peek(SECRET, KEY))["password"]}
 

@@ -69,3 +69,13 @@ def test_keystones_keys_rotate_slowly_enough_for_its_tokens():
     assert fernet.every * (fernet.max_active - 2) >= TOKEN_EXPIRATION + 2 * 24 * 3600
     # No credential may lose its key within a life of the cloud.
     assert keys[CREDENTIAL_KEYS].max_active * keys[CREDENTIAL_KEYS].every > 8 * 365 * 24 * 3600
+
+
+def test_a_restored_repository_without_a_staged_key_keeps_its_primary():
+    assert rotate({"1": "old", "7": "primary"}, "fresh", 3) == {"0": "fresh", "1": "old", "7": "primary"}
+    assert rotate({}, "fresh", 3) == {"0": "fresh"}
+
+
+def test_names_that_are_no_numbers_are_kept():
+    keys = {"0": "staged", "1": "primary", "README": "text", "-1": "text"}
+    assert rotate(keys, "fresh", 3) == {"0": "fresh", "1": "primary", "2": "staged", "README": "text", "-1": "text"}

@@ -25,6 +25,7 @@ from stackwright.core.secrets.writes import (
     GatherSecret,
     KeepRevision,
     RotateKeys,
+    SecretOwner,
     SecretWrite,
 )
 from stackwright.runtime.cycle.execute import execute
@@ -38,8 +39,8 @@ TEXT = {"k": "dmFsdWU="}
 CEPH = {"mon_endpoints": "MTkyLjAuMi4xOjY3ODk=", "c": "Y2xpZW50LmM7QT09O2E6dm9sdW1lczpoZGQ="}
 CLIENT: Object = {"client": "c", "pools": [{"name": "v", "role": "volumes"}], "options": {}}
 ACTIONS: dict[str, Callable[[Object], SecretWrite]] = {
-    "ensure": lambda owner: EnsureSecret(KEY, owner, fixed={"username": "evil"}),
-    "rotate": lambda owner: RotateKeys(KEY, owner),
+    "ensure": lambda owner: EnsureSecret(KEY, SecretOwner(owner), fixed={"username": "evil"}),
+    "rotate": lambda owner: RotateKeys(KEY, SecretOwner(owner)),
     "copy": lambda owner: CopySecret(KEY, owner, "x.conf", {"a": {"b": ("mine", "k")}}),
     "gather": lambda owner: GatherSecret(KEY, owner, {"k": ("mine", "k")}),
     "gather for nobody": lambda owner: GatherSecret(KEY, None, {"k": ("mine", "k")}),
@@ -140,10 +141,10 @@ async def test_a_repository_of_another_object_that_is_deleted_with_it_is_taken_o
     """The reference of another client could not be removed by an apply, and Kubernetes accepts one controller."""
     owner, longer = made(ports, "mine", monkeypatch), made(ports, "longer", monkeypatch)
     there(ports, **owned_by(owner), annotations={ROTATED: "7"})
-    await execute([RotateKeys(KEY, owner, turned="7", lives_with=longer)], ports, "m")
+    await execute([RotateKeys(KEY, SecretOwner(owner, longer), turned="7")], ports, "m")
     found = ports.cluster.peek(SECRET, KEY)
     assert found["metadata"]["ownerReferences"] == [owner_reference(longer)]
     assert (found["data"], annotation(found, ROTATED)) == ({"0": "dmFsdWU="}, "7")
     assert owners(found) == {"configmap.mine", "configmap.longer"}
-    await execute([RotateKeys(KEY, owner, turned="7", lives_with=longer)], ports, "m")
+    await execute([RotateKeys(KEY, SecretOwner(owner, longer), turned="7")], ports, "m")
     assert sorted(ports.cluster.peek(SECRET, KEY)["data"]) == ["0", "1"]

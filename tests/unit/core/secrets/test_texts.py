@@ -21,7 +21,7 @@ from stackwright.core.errors import TerminalError
 from stackwright.core.objects import secret_data
 from stackwright.core.secrets.cephkeys import access
 from stackwright.core.secrets.filling import fill
-from stackwright.core.secrets.writes import CopySecret, EnsureSecret
+from stackwright.core.secrets.writes import CopySecret, EnsureSecret, SecretOwner
 from stackwright.runtime.cycle.execute import execute
 from stackwright.runtime.memory import FrozenClock, MemoryCluster
 from stackwright.services.context import Context
@@ -69,7 +69,7 @@ def copy(owner: Any) -> CopySecret:
 
 
 def chosen(owner: Any) -> EnsureSecret:
-    return EnsureSecret(KEY, owner, given={"password": ("mine", "k")})
+    return EnsureSecret(KEY, SecretOwner(owner), given={"password": ("mine", "k")})
 
 
 def test_ceph_hands_out_text_only() -> None:
@@ -108,9 +108,9 @@ async def test_an_existing_password_must_be_one_line_where_it_is_not_quoted(port
     data = {"password": base64.b64encode(text.encode()).decode()}
     ports.cluster.put(SECRET, {"metadata": {"namespace": "n", "name": "x"}, "data": data})
     with pytest.raises(TerminalError, match="field password of Secret n/x: must be one line") as told:
-        await execute([EnsureSecret(KEY, owner, templates={"x.conf": "a = {password}\n"})], ports, "m")
+        await execute([EnsureSecret(KEY, SecretOwner(owner), templates={"x.conf": "a = {password}\n"})], ports, "m")
     assert "evil" not in str(told.value)
-    await execute([EnsureSecret(KEY, owner, templates={"x.yaml": "a: {password!j}\n"})], ports, "m")
+    await execute([EnsureSecret(KEY, SecretOwner(owner), templates={"x.yaml": "a: {password!j}\n"})], ports, "m")
     assert yaml.safe_load(made(ports)["x.yaml"]) == {"a": text}
 
 
@@ -120,7 +120,7 @@ async def test_clouds_yaml_contains_the_written_values(ports, owner, region) -> 
     spec = ServiceSpec().model_copy(update={"region": region})  # even if nothing had refused it before
     context = Context("keystone", "n", spec, {}, settings)
     secret = next(each for each in SERVICE.secrets(context) if each.name == ADMIN_SECRET)
-    action = EnsureSecret(KEY, owner, secret.generated, secret.fixed, secret.templates)
+    action = EnsureSecret(KEY, SecretOwner(owner), secret.generated, secret.fixed, secret.templates)
     await execute([action], ports, "m")
     (entry,) = yaml.safe_load(made(ports)["clouds.yaml"])["clouds"].values()
     assert entry["region_name"] == region

@@ -6,8 +6,10 @@ import shutil
 import tomllib
 
 import pytest
+import yaml
 from pydantic import ValidationError
 
+from stackwright.api.services.kinds import OPENSTACK_VERSION
 from stackwright.local.commands import LocalError
 from stackwright.local.image import inputs, recipes
 from stackwright.local.image.recipes import Catalogue
@@ -62,8 +64,17 @@ def test_only_images_to_build_on_or_to_rule_a_node_run_as_root_and_no_two_servic
 def test_versions_match_the_content():
     ours = recipes.load().images
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    assert ours["operator"].version == project
+    chart = yaml.safe_load((ROOT / "charts/stackwright/Chart.yaml").read_text())
+    assert ours["operator"].version == chart["version"] == chart["appVersion"] == project
     assert f"coredns/coredns v{ours['coredns'].version}" in (ROOT / "tools/coredns/go.mod").read_text()
+
+
+def test_a_chart_has_the_version_of_its_image():
+    ours = recipes.load().images
+    charts = {path.parent.name: yaml.safe_load(path.read_text()) for path in ROOT.glob("charts/*/Chart.yaml")}
+    both = {name: (str(chart["appVersion"]), ours[name].version) for name, chart in charts.items() if name in ours}
+    assert {name for name, (chart, image) in both.items() if image == OPENSTACK_VERSION} >= {"keystone", "nova"}
+    assert {name: versions for name, versions in both.items() if len(set(versions)) > 1} == {}
 
 
 def test_no_file_names_a_mirror_or_a_registry():

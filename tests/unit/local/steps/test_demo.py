@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from stackwright.core.openstack.access import NEEDED
+from stackwright.core.openstack.deployed.access import NEEDED
 from stackwright.local.cluster import bringup
 from stackwright.local.commands import LocalError, quiet
 from stackwright.local.config import LocalCluster

@@ -22,10 +22,17 @@ from stackwright.core.plan import (
     HelmUpgrade,
     SetLabel,
     SetStatus,
-    SqlAccount,
 )
+from stackwright.core.plan.accounts import EnsureDatabaseAccount
 from stackwright.core.secrets.fernet import ROTATED
-from stackwright.core.secrets.writes import CopySecret, EnsureCertificate, EnsureSecret, GatherSecret, RotateKeys
+from stackwright.core.secrets.writes import (
+    CopySecret,
+    EnsureCertificate,
+    EnsureSecret,
+    GatherSecret,
+    RotateKeys,
+    SecretOwner,
+)
 from stackwright.runtime.cycle.execute import execute
 from stackwright.runtime.memory import FrozenClock, MemoryCluster
 from support.ports import memory_ports
@@ -81,25 +88,31 @@ async def test_a_foreign_object_gets_a_status_unless_its_name_is_reused(ports):
 
 async def test_a_password_is_generated_once_and_derived_values_follow(ports, owner):
     await execute(
-        [EnsureSecret(KEY, owner, fixed={"username": "u"}, templates={"url": "{username}:{password}"})], ports, "m"
+        [EnsureSecret(KEY, SecretOwner(owner), fixed={"username": "u"}, templates={"url": "{username}:{password}"})],
+        ports,
+        "m",
     )
     first = secret(ports)
     assert first["url"] == f"u:{first['password']}"
     assert len(first["password"]) == 32
     await execute(
-        [EnsureSecret(KEY, owner, fixed={"username": "v"}, templates={"url": "{username}={password}"})], ports, "m"
+        [EnsureSecret(KEY, SecretOwner(owner), fixed={"username": "v"}, templates={"url": "{username}={password}"})],
+        ports,
+        "m",
     )
     assert secret(ports) == {"username": "v", "password": first["password"], "url": f"v={first['password']}"}
 
 
 async def test_an_existing_password_of_a_user_is_adopted(ports, owner):
     put_secret(ports, "x", {"password": "chosen"})
-    await execute([EnsureSecret(KEY, owner)], ports, "m")
+    await execute([EnsureSecret(KEY, SecretOwner(owner))], ports, "m")
     assert secret(ports)["password"] == "chosen"
 
 
 async def test_a_password_of_a_user_is_read_once_and_awaited_until_then(ports, owner):
-    action = EnsureSecret(KEY, owner, templates={"yaml": "p: {password!j}"}, given={"password": ("mine", "p")})
+    action = EnsureSecret(
+        KEY, SecretOwner(owner), templates={"yaml": "p: {password!j}"}, given={"password": ("mine", "p")}
+    )
     with pytest.raises(TransientError, match="key p of Secret n/mine"):
         await execute([action], ports, "m")
     put_secret(ports, "mine", {"p": '1"{x}'})
@@ -111,7 +124,7 @@ async def test_a_password_of_a_user_is_read_once_and_awaited_until_then(ports, o
 
 
 async def test_a_created_secret_is_watched_and_deleted_with_its_owner(ports, owner):
-    await execute([EnsureSecret(KEY, owner)], ports, "m")
+    await execute([EnsureSecret(KEY, SecretOwner(owner))], ports, "m")
     meta = ports.cluster.peek(SECRET, KEY)["metadata"]
     assert meta["labels"]["app.kubernetes.io/managed-by"] == "stackwright"
     ports.cluster.remove(CONFIGMAP, ("n", "owner"))
@@ -119,7 +132,7 @@ async def test_a_created_secret_is_watched_and_deleted_with_its_owner(ports, own
 
 
 async def test_keys_are_created_and_rotated_and_the_time_of_the_rotation_is_noted(ports, owner):
-    await execute([RotateKeys(KEY, owner, 3)], ports, "m")
+    await execute([RotateKeys(KEY, SecretOwner(owner), 3)], ports, "m")
     first = secret(ports)
     assert sorted(first) == ["0", "1"]
     ports.clock.forward(50.4)
@@ -137,7 +150,7 @@ def turned_at(ports):
 
 async def turn(ports, owner):
     ports.clock.forward(1)
-    await execute([RotateKeys(KEY, owner, 3, turned_at(ports))], ports, "m")
+    await execute([RotateKeys(KEY, SecretOwner(owner), 3, turned_at(ports))], ports, "m")
 
 
 @pytest.mark.parametrize("turns", [0, 1, 4])
@@ -145,7 +158,7 @@ async def test_a_key_rotation_is_idempotent(ports, owner, turns):
     """The answer of the write was lost, and the watch was away; else the primary would be a key that no pod has yet."""
     for _ in range(turns):
         await turn(ports, owner)
-    action = RotateKeys(KEY, owner, 3, turned_at(ports))
+    action = RotateKeys(KEY, SecretOwner(owner), 3, turned_at(ports))
     ports.clock.forward(1)
     await execute([action], ports, "m")
     once = secret(ports)
@@ -157,7 +170,7 @@ async def test_a_key_rotation_is_idempotent(ports, owner, turns):
 
 async def test_concurrent_rotations_rotate_once(ports, owner, monkeypatch):
     await turn(ports, owner)
-    action, apply = RotateKeys(KEY, owner, 3, turned_at(ports)), ports.cluster.apply
+    action, apply = RotateKeys(KEY, SecretOwner(owner), 3, turned_at(ports)), ports.cluster.apply
     once = {}
 
     async def after_another(*given):
@@ -255,14 +268,15 @@ async def test_a_rollback_restores_the_named_revision(ports, owner):
 
 
 def account(**more):
-    return SqlAccount("db", ("n", "admin"), "d", "u", ("ALL",), ("n", "x"), **more)
+    secrets = {"admin_secret": ("n", "admin"), "secret": ("n", "x")}
+    return EnsureDatabaseAccount(host="db", database="d", username="u", grants=("ALL",), **secrets, **more)
 
 
 async def test_an_account_is_created_with_the_password_of_its_secret(ports):
     put_secret(ports, "admin", {"username": "root", "password": "r"})
     put_secret(ports, "x", {"password": "p"})
     await execute([account()], ports, "m")
-    assert ports.sql.users == {("db", "u"): "p"}
+    assert ports.providers[EnsureDatabaseAccount].users == {("db", "u"): "p"}
 
 
 @pytest.mark.parametrize("name", ["admin", "x"])
@@ -282,14 +296,14 @@ async def test_an_account_waits_for_its_missing_secrets_by_name(ports):
     put_secret(ports, "admin", {"password": "r"})
     with pytest.raises(TransientError, match="Secret n/x"):
         await execute([account()], ports, "m")
-    assert not ports.sql.calls
+    assert not ports.providers[EnsureDatabaseAccount].calls
 
 
 async def test_an_account_is_deleted_even_without_its_secret(ports):
     put_secret(ports, "admin", {"password": "r"})
-    ports.sql.users["db", "u"] = "p"
+    ports.providers[EnsureDatabaseAccount].users["db", "u"] = "p"
     await execute([account(absent=True)], ports, "m")
-    assert not ports.sql.users
+    assert not ports.providers[EnsureDatabaseAccount].users
 
 
 async def test_an_unknown_action_is_an_internal_error(ports):
@@ -302,18 +316,18 @@ async def test_an_unknown_action_is_an_internal_error(ports):
 
 
 async def test_an_ssh_key_pair_is_created_once_and_kept_with_its_password(ports, owner):
-    action = EnsureSecret(KEY, owner, generated=(), keypairs=("ssh",))
+    action = EnsureSecret(KEY, SecretOwner(owner), generated=(), keypairs=("ssh",))
     await execute([action], ports, "m")
     first = secret(ports)
     assert sorted(first) == ["ssh", "ssh.pub"]
     assert "OPENSSH PRIVATE KEY" in first["ssh"] and first["ssh.pub"].startswith("ssh-ed25519 ")
-    await execute([EnsureSecret(KEY, owner, keypairs=("ssh",), fixed={"user": "nova"})], ports, "m")
+    await execute([EnsureSecret(KEY, SecretOwner(owner), keypairs=("ssh",), fixed={"user": "nova"})], ports, "m")
     assert {name: text for name, text in secret(ports).items() if name.startswith("ssh")} == first
 
 
 async def test_an_incomplete_key_pair_is_recreated(ports, owner):
     put_secret(ports, "x", {"ssh": "lonely"})
-    await execute([EnsureSecret(KEY, owner, generated=(), keypairs=("ssh",))], ports, "m")
+    await execute([EnsureSecret(KEY, SecretOwner(owner), generated=(), keypairs=("ssh",))], ports, "m")
     assert secret(ports)["ssh"] != "lonely" and secret(ports)["ssh.pub"]
 
 
@@ -428,7 +442,7 @@ async def test_bytes_that_are_no_text_are_reported_by_secret_and_field(ports, ow
     binary = {"data": {"password": base64.b64encode(b"\xff").decode()}}
     ports.cluster.put(SECRET, {"metadata": {"namespace": KEY[0], "name": KEY[1]}, **binary})
     with pytest.raises(TerminalError, match=rf"^field password of Secret {'/'.join(KEY)}: must be UTF-8 text$"):
-        await execute([EnsureSecret(KEY, owner, generated=("password",))], ports, "m")
+        await execute([EnsureSecret(KEY, SecretOwner(owner), generated=("password",))], ports, "m")
 
 
 async def test_fields_are_collected_from_users_secrets_and_missing_ones_are_named(ports, owner):

@@ -19,7 +19,7 @@ from stackwright.api.kinds import LEASE, SECRET
 from stackwright.core.errors import TransientError
 from stackwright.core.objects import secret_data
 from stackwright.core.plan import Object
-from stackwright.core.secrets import renewal
+from stackwright.core.secrets.certificate_validity import BEFORE, EARLIER, LIFE
 from stackwright.runtime import x509
 from stackwright.runtime.memory import MemoryCluster
 from stackwright.runtime.webhook.admission import Admission
@@ -104,7 +104,7 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
-def issued(now: float, life: datetime.timedelta = x509.LIFE, name: str = HOST) -> dict[str, str]:
+def issued(now: float, life: float = LIFE, name: str = HOST) -> dict[str, str]:
     made, _ = x509.issue(x509.authority("stackwright-webhook", now, life), [name], [], now)
     return made
 
@@ -137,7 +137,7 @@ async def test_an_operator_that_waits_for_the_lease_serves_the_same_certificate_
     assert waits.served
     first = world.kept()["tls.crt"]
     keeping = asyncio.create_task(world.own.keep())
-    world.clock.offset += x509.LIFE.total_seconds() - renewal.BEFORE - EVERY / 2
+    world.clock.offset += LIFE - BEFORE - EVERY / 2
     read = [world.trusted()]
     for _ in range(int(EVERY + SETTLE + 60)):
         await asyncio.sleep(1)
@@ -160,7 +160,7 @@ async def test_the_api_server_accepts_it_while_it_is_renewed(world: World) -> No
     await world.own.ensure()
     first = world.kept()["tls.crt"]
     keeping = asyncio.create_task(world.own.keep())
-    world.clock.offset += x509.LIFE.total_seconds() - renewal.BEFORE - EVERY / 2
+    world.clock.offset += LIFE - BEFORE - EVERY / 2
     read = [world.trusted()]
     both = False
     for _ in range(int(EVERY + SETTLE + 60)):
@@ -192,10 +192,10 @@ async def test_it_never_ends_while_the_operator_runs(world: World) -> None:
 WRONG: dict[str, Any] = {
     "not valid yet": lambda now: issued(now + DAY),
     "of a wrong future": lambda now: issued(now + 2 * 365 * DAY),
-    "with an authority that lasts too long": lambda now: issued(now, 20 * x509.LIFE),
-    "ending soon": lambda now: issued(now - x509.LIFE.total_seconds() + 80 * DAY),
+    "with an authority that lasts too long": lambda now: issued(now, 20 * LIFE),
+    "ending soon": lambda now: issued(now - LIFE + 80 * DAY),
     "ended": lambda now: issued(now - 400 * DAY),
-    "with an authority that ends soon": lambda now: issued(now, datetime.timedelta(days=80)),
+    "with an authority that ends soon": lambda now: issued(now, 80 * DAY),
     "for another namespace": lambda now: issued(now, name="stackwright-webhook.elsewhere.svc"),
     "with the key of another": lambda now: {**issued(now), "tls.key": issued(now)["tls.key"]},
     "with the authority of another": lambda now: {**issued(now), "ca.crt": issued(now)["ca.crt"]},
@@ -228,7 +228,7 @@ async def test_a_clock_that_steps_is_followed(world: World, step: float) -> None
         world.clock.offset += by
         await asyncio.sleep(EVERY + SETTLE + 1)
         assert world.accepts(world.trusted())
-        assert x509.ends(world.kept()["tls.crt"]) <= world.clock.now() + (x509.LIFE + x509.EARLIER).total_seconds()
+        assert x509.ends(world.kept()["tls.crt"]) <= world.clock.now() + LIFE + EARLIER
     keeping.cancel()
 
 

@@ -228,6 +228,26 @@ def test_services_of_a_cloud_without_it_know_nothing_of_it(declared: Service) ->
     assert "barbican" not in found and "key_manager" not in found
 
 
+async def test_the_authority_of_vault_is_awaited_by_name() -> None:
+    """Pods that mount a missing key would wait without a cause."""
+    stage, authority = Stage(barbican.SERVICE), {"namespace": NAMESPACE, "name": "authority"}
+    spec = {"settings": with_vault(ssl_ca_crt_file=reference("authority", "ca.pem"))}
+    stage.cluster.put(barbican.SERVICE.kind, {"metadata": {"namespace": NAMESPACE, "name": "barbican"}, "spec": spec})
+    credentials = {"metadata": {"namespace": NAMESPACE, "name": "vault"}, "data": {"role": "eA==", "id": "eA=="}}
+    stage.cluster.put(SECRET, credentials)
+    stage.cluster.put(SECRET, {"metadata": authority, "data": {"other": "eA=="}})
+    plan = await stage.plan()
+    (settings,) = (each for each in plan.conditions if each.type == "Settings")
+    assert settings.reason == "BlockedMissingSecret"
+    assert f"Waiting for key ca.pem of Secret {NAMESPACE}/authority, named by value_from in spec.settings" in (
+        settings.message
+    )
+    stage.cluster.put(SECRET, {"metadata": authority, "data": {"ca.pem": "eA=="}})
+    await stage.do()
+    (settings,) = (each for each in (await stage.plan()).conditions if each.type == "Settings")
+    assert settings.status
+
+
 async def test_credentials_for_vault_become_options_of_a_secret_of_its_own() -> None:
     spec = {"settings": with_vault()}
     stage = Stage(barbican.SERVICE)

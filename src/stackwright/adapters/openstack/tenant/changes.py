@@ -13,8 +13,8 @@ from stackwright.adapters.openstack.tenant.absence import SETTLE
 from stackwright.adapters.openstack.tenant.limiter import Subscriber
 from stackwright.adapters.openstack.tenant.lists import Lists
 from stackwright.adapters.openstack.tenant.project_session import Project
-from stackwright.adapters.openstack.tenant.requests import run
-from stackwright.adapters.openstack.tenant.rest_types import REST, resource_of
+from stackwright.adapters.openstack.tenant.rest.requests import run
+from stackwright.adapters.openstack.tenant.rest.rest_types import REST, resource_of
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot
 from stackwright.adapters.openstack.transport.login import Secrets
 from stackwright.core.objects import NO_TEXT, secret_data

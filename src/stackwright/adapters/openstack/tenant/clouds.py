@@ -22,8 +22,8 @@ from stackwright.adapters.openstack.tenant.changes import Changes
 from stackwright.adapters.openstack.tenant.limiter import Subscriber
 from stackwright.adapters.openstack.tenant.lists import Lists
 from stackwright.adapters.openstack.tenant.project_session import FORGET, Answer, Project, SubscriptionState
-from stackwright.adapters.openstack.tenant.references import find
-from stackwright.adapters.openstack.tenant.rest_types import REST
+from stackwright.adapters.openstack.tenant.rest.references import find
+from stackwright.adapters.openstack.tenant.rest.rest_types import REST
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot
 from stackwright.adapters.openstack.transport.login import Count, Logins, Secrets, Way, as_written
 from stackwright.adapters.openstack.transport.project_connection import ProjectConnection, executor

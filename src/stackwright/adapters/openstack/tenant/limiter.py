@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from stackwright.adapters.openstack.tenant.rest.rest_types import REST
 from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.clouds import Deferred, Subscription
 from stackwright.core.openstack.errors import Reason
-from stackwright.core.openstack.resources import SERVER_KEY
 from stackwright.core.plan import Key
 
 REQUESTS = 1, 2  # initial and highest limit per kind of request; each uses a worker of the operator and one of the API
-SERVERS = 4, 100  # the same for servers that are being created
+BUILDS = 4, 100  # the same for resources of one type that are being built
 LONG = 300.0  # seconds after which an unfinished request frees its slot
 HELD = 10.0  # seconds that a freed slot is reserved for the caller that was woken
 AFTER = 60.0  # seconds until a waiting caller retries, if its wake-up is lost
@@ -91,35 +91,48 @@ class ConcurrencyLimiter:
 class Scheduler:
     """Limits of one project: one per kind of request, and one for servers together with their ports and volumes.
 
-    A server holds its slot from the creation of its first port or volume until it is built: ports of servers at the end
-    of the queue would delay servers in progress. A list of servers loads Nova's API as much as a creation and takes one
-    of its slots; otherwise both would delay requests for the state of servers.
+    A server, as any type with `RestFacts.building`, holds its slot from the creation of its first port or volume until
+    it is built: ports of servers at the end of the queue would delay servers in progress. A list of servers loads
+    Nova's API as much as a creation and takes one of its slots; otherwise both would delay requests for the state of
+    servers.
     """
 
     def __init__(self) -> None:
         self._requests: dict[tuple[str, str], ConcurrencyLimiter] = {}  # by verb and resource type
-        self._servers = ConcurrencyLimiter("other servers of this project are being created", *SERVERS)
-        self._made_for: dict[str, str] = {}  # server id → uid of its object
+        self._builds = {
+            what: ConcurrencyLimiter(f"other {what}s of this project are being created", *BUILDS)
+            for what, rest in REST.items()
+            if rest.building
+        }
+        self._made_for: dict[tuple[str, str], str] = {}  # type and id of a resource → uid of its object
 
-    def lists(self, count: int) -> None:
-        """Set the number of lists of servers in progress."""
-        self._of(("create", SERVER_KEY[0])).reserved = count
+    def lists(self, counts: Mapping[str, int]) -> None:
+        """Set the numbers of lists in progress, by type."""
+        for what, count in counts.items():
+            self._of(("create", what)).reserved = count
 
     def begin(self, call: CloudCall, subscription: Subscription, now: float) -> Deferred | None:
         """Take the slots for a call. If one is missing, the call is deferred; a slot for a server is kept meanwhile."""
         who = subscription.controller, subscription.key
-        if _makes(call, subscription) and (deferred := self._servers.take(call.uid, who, now)):
-            return deferred
+        for limiter in self._building(call, subscription):
+            if deferred := limiter.take(call.uid, who, now):
+                return deferred
         return self._of((call.do, call.resource_key[0])).take(call.uid, who, now)
 
     def end(self, call: CloudCall, subscription: Subscription, id_: str, now: float) -> list[Subscriber]:
         """End a request, which succeeded if it has an id; returns the callers that get a slot."""
-        woken = self._of((call.do, call.resource_key[0])).end(call.uid, now, well=bool(id_))
-        if call.do == "create" and call.resource_key == SERVER_KEY and id_:
-            self._made_for[id_] = call.uid
-        elif call.do == "delete" or (_makes(call, subscription) and not id_):
-            woken += self._servers.end(call.uid, now, well=False)
+        what = call.resource_key[0]
+        woken = self._of((call.do, what)).end(call.uid, now, well=bool(id_))
+        if call.do == "create" and what in self._builds and id_:
+            self._made_for[what, id_] = call.uid
+        elif call.do == "delete" or not id_:
+            ended = self._builds.values() if call.do == "delete" else self._building(call, subscription)
+            woken += [who for each in ended for who in each.end(call.uid, now, well=False)]
         return woken
+
+    def _building(self, call: CloudCall, subscription: Subscription) -> list[ConcurrencyLimiter]:
+        """The limits of types that are built for the object, if the call creates something."""
+        return [each for what, each in self._builds.items() if call.do == "create" and what in subscription.kinds]
 
     def _of(self, kind: tuple[str, str]) -> ConcurrencyLimiter:
         if kind not in self._requests:
@@ -127,11 +140,9 @@ class Scheduler:
             self._requests[kind] = ConcurrencyLimiter(busy, *REQUESTS)
         return self._requests[kind]
 
-    def built(self, servers: Mapping[str, bool], now: float) -> list[Subscriber]:
-        """Free the slots of servers that left BUILD (id → whether successfully); returns the callers that get one."""
-        ended = [(self._made_for.pop(id_), well) for id_, well in servers.items() if id_ in self._made_for]
-        return [who for uid, well in ended for who in self._servers.end(uid, now, well=well)]
-
-
-def _makes(call: CloudCall, subscription: Subscription) -> bool:
-    return call.do == "create" and SERVER_KEY[0] in subscription.kinds
+    def built(self, things: Mapping[tuple[str, str], bool], now: float) -> list[Subscriber]:
+        """Free the slots of resources that are no longer being built (type and id → whether successfully); returns the
+        callers that get one.
+        """
+        ended = [(key[0], self._made_for.pop(key), well) for key, well in things.items() if key in self._made_for]
+        return [who for what, uid, well in ended for who in self._builds[what].end(uid, now, well=well)]

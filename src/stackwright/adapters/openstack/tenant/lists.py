@@ -11,9 +11,10 @@ from typing import Any
 
 from stackwright.adapters.openstack.tenant.limiter import Subscriber
 from stackwright.adapters.openstack.tenant.project_session import Project
-from stackwright.adapters.openstack.tenant.rest_types import REST
-from stackwright.adapters.openstack.tenant.snapshot import fetch, peek, single
-from stackwright.adapters.openstack.transport.single_flight import SingleFlight, together
+from stackwright.adapters.openstack.tenant.rest.reads import fetch, peek, single
+from stackwright.adapters.openstack.tenant.rest.rest_types import REST
+from stackwright.adapters.openstack.tenant.snapshot import Snapshot
+from stackwright.adapters.openstack.transport.single_flight import together
 from stackwright.core.openstack.clouds import Subscription
 from stackwright.core.openstack.errors import Late, ListTooLong, Reason, TerminalCloudError, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES
@@ -38,12 +39,12 @@ class Lists:
         that does not wait for a change can continue without a list.
         """
         snapshot = project.snapshot
-        flight = project.lists.setdefault(what, SingleFlight())
+        flight = project.lists[what]
         while snapshot.due(what, waits, time.monotonic(), settled):
             project.connection.check(REST[what].service)  # otherwise all callers would wait for the one that retries
             enough = snapshot.does(what, settled)
             if not enough and _has_changes(project, what):
-                await self._join_whole(cloud, project, settled)
+                await self._join_whole(cloud, project, what, settled)
                 settled = 0.0
                 continue
             ask = partial(self._update, cloud, project, what)
@@ -61,28 +62,28 @@ class Lists:
     def prove(self, project: Project, what: str, settled: float) -> float:
         """Plan the list that shows the result of an uncertain request; returns the time of the object's next look.
 
-        A whole list of servers takes long, so it begins in the background; the look fetches other lists.
+        If changes are listed, a whole list takes long, so it begins in the background; the look fetches other lists.
         """
         if not _has_changes(project, what):
             return settled
-        return project.snapshot.whole.need(settled) + project.snapshot.age(what, True)
+        return project.snapshot.whole[what].need(settled) + project.snapshot.age(what, True)
 
-    async def _join_whole(self, cloud: CloudRef, project: Project, settled: float) -> None:
-        """Wait briefly for the whole list of servers that begins at `settled` or later, if that time has passed."""
-        snapshot, now = project.snapshot, time.monotonic()
-        snapshot.whole.need(settled)
+    async def _join_whole(self, cloud: CloudRef, project: Project, what: str, settled: float) -> None:
+        """Wait briefly for the whole list that begins at `settled` or later, if that time has passed."""
+        snapshot, flight, now = project.snapshot, project.whole[what], time.monotonic()
+        snapshot.whole[what].need(settled)
         with contextlib.suppress(Late):
-            while settled <= now and not snapshot.does("server", settled):
-                if not project.whole.flies and not snapshot.due_whole(time.monotonic()):
+            while settled <= now and not snapshot.does(what, settled):
+                if not flight.flies and not snapshot.due_whole(what, time.monotonic()):
                     return
-                await project.whole.join(f"{cloud}: list of servers", partial(self._whole, cloud, project))
+                await flight.join(f"{cloud}: list of {what}s", partial(self._whole, cloud, project, what))
 
-    async def _whole(self, cloud: CloudRef, project: Project) -> None:
-        """Fetch the whole list of servers, in parallel to lists of changes."""
-        whole = project.snapshot.whole
+    async def _whole(self, cloud: CloudRef, project: Project, what: str) -> None:
+        """Fetch a whole list, in parallel to lists of changes."""
+        whole = project.snapshot.whole[what]
         whole.tried = began = time.monotonic()
         try:
-            await self._list(cloud, project, "server")
+            await self._list(cloud, project, what)
         except (TransientCloudError, TerminalCloudError):
             whole.failed = time.monotonic() - began
             raise
@@ -95,23 +96,23 @@ class Lists:
         snapshot, began = project.snapshot, time.monotonic()
         if not _has_changes(project, what) or snapshot.doubtful(what, began):
             return await self._list(cloud, project, what)
-        if snapshot.due_whole(began):
-            project.whole.begin(partial(self._whole, cloud, project))
+        if snapshot.due_whole(what, began):
+            project.whole[what].begin(partial(self._whole, cloud, project, what))
         part = partial(self._list, cloud, project, what, part=True)
         if not project.waiting():
             return await part()
-        if snapshot.due_part(project.awaited(), began):
-            project.part.begin(part)
-        since = _since(project)
-        active = await self._do(cloud, project, REST[what].service, lambda made: peek(made, since), queues=False)
+        if snapshot.due_part(what, project.awaited(), began):
+            project.part[what].begin(part)
+        since = _since(project, what)
+        built = await self._do(cloud, project, REST[what].service, lambda made: peek(made, what, since), queues=False)
         snapshot.took[what] = time.monotonic() - began
-        self._tell_of(project, snapshot.peek(active, began))
+        self._tell_of(project, snapshot.peek(what, built, began))
         return None
 
     async def _list(self, cloud: CloudRef, project: Project, what: str, *, part: bool = False) -> None:
         """Fetch a list into the snapshot: the whole list, or with `part` the changes, unless these are too many."""
         snapshot, began = project.snapshot, time.monotonic()
-        since = _since(project) if part else ""
+        since = _since(project, what) if part else ""
         try:
             found = await self._do(
                 cloud, project, REST[what].service, lambda made: fetch(made, what, since), queues=False
@@ -120,7 +121,7 @@ class Lists:
             if not part:
                 raise
             await self._list(cloud, project, what)
-            snapshot.took_part = time.monotonic() - began
+            snapshot.took_part[what] = time.monotonic() - began
             return
         except (TransientCloudError, TerminalCloudError) as error:
             if REST[what].optional and error.cause in (Reason.NOT_FOUND, Reason.SERVICE_MISSING):
@@ -131,9 +132,9 @@ class Lists:
         changed = (snapshot.update if part else snapshot.replace)(what, found, began)
         took = time.monotonic() - began
         if part:
-            snapshot.took_part = took
-        elif what == "server" and _since(project):
-            snapshot.whole.took, snapshot.whole.failed = took, 0.0
+            snapshot.took_part[what] = took
+        elif _has_changes(project, what):
+            snapshot.whole[what].took, snapshot.whole[what].failed = took, 0.0
         else:
             snapshot.took[what] = took
         self._tell_of(project, changed)
@@ -147,8 +148,8 @@ class Lists:
             for subscription in waiting
             if not changed.isdisjoint(ids_of(subscription))
         )
-        states = {id_: now[what, id_].state if (what, id_) in now else "" for what, id_ in changed if what == "server"}
-        built = {id_: state == "ACTIVE" for id_, state in states.items() if state != "BUILD"}
+        states = {key: now[key].state if key in now else "" for key in changed if REST[key[0]].building}
+        built = {key: state == TYPES[key[0]].built for key, state in states.items() if state != REST[key[0]].building}
         self._tell_all(project.order.built(built, time.monotonic()))
 
     def watch(self, cloud: CloudRef, project: Project) -> None:
@@ -156,16 +157,14 @@ class Lists:
             project.watch = asyncio.create_task(self._watch(cloud, project))
 
     async def _watch(self, cloud: CloudRef, project: Project) -> None:
-        """Refresh servers and volumes while an object waits. Errors are ignored: the objects' own looks raise them."""
+        """Refresh types with states while an object waits. Errors are ignored: the objects' own looks raise them."""
         while waiting := project.waiting():
             theirs = {what for what, _ in project.awaited()}
-            theirs |= {"server"} if any("server" in subscription.kinds for subscription in waiting) else set()
+            theirs |= {what for subscription in waiting for what in subscription.kinds if REST[what].lists.watched}
             with contextlib.suppress(TransientCloudError, TerminalCloudError):
                 for what in sorted(what for what in theirs if TYPES[what].built):
                     await self.refresh(cloud, project, what, True)
-            snapshot = project.snapshot
-            left = snapshot.seen("server") + snapshot.age("server", True) - time.monotonic()
-            await asyncio.sleep(left if left > 0 else REST["server"].lists.waiting)
+            await asyncio.sleep(_until_next(project.snapshot))
 
     async def confirm(self, cloud: CloudRef, project: Project, subscription: Subscription) -> None:
         """Request each recorded resource of the object that the lists lack, until it is confirmed."""
@@ -190,11 +189,18 @@ class Lists:
         return found
 
 
+def _until_next(snapshot: Snapshot) -> float:
+    """Seconds until the next list of a watched type."""
+    watched = [what for what, rest in REST.items() if rest.lists.watched]
+    left = min(snapshot.seen(what) + snapshot.age(what, True) for what in watched) - time.monotonic()
+    return left if left > 0 else min(REST[what].lists.waiting for what in watched)
+
+
 def _has_changes(project: Project, what: str) -> bool:
     """Whether lists of changes keep a list recent, while whole lists run in the background."""
-    return what == "server" and what in project.snapshot.taken and bool(_since(project))
+    return REST[what].lists.changes and what in project.snapshot.taken and bool(_since(project, what))
 
 
-def _since(project: Project) -> str:
-    """Start of the next list of changed servers by Nova's clock; empty while that is unknown."""
-    return project.snapshot.since(project.connection.clock(REST["server"].service))
+def _since(project: Project, what: str) -> str:
+    """Start of the next list of changes by the clock of the service; empty while that is unknown."""
+    return project.snapshot.since(what, project.connection.clock(REST[what].service))

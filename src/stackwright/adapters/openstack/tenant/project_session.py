@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import math
 import time
+from collections import defaultdict
 from dataclasses import dataclass, field, replace
 
 from stackwright.adapters.openstack.tenant.absence import RequiredLists
 from stackwright.adapters.openstack.tenant.limiter import Scheduler, Subscriber
-from stackwright.adapters.openstack.tenant.rest_types import REST
+from stackwright.adapters.openstack.tenant.rest.rest_types import REST
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot
 from stackwright.adapters.openstack.transport.project_connection import ProjectConnection
 from stackwright.adapters.openstack.transport.single_flight import SingleFlight
@@ -80,30 +81,37 @@ class Answer:
         return not (self.holds(since) or self.flight.flies)
 
 
+def _flights() -> defaultdict[str, SingleFlight[None]]:
+    return defaultdict(SingleFlight)
+
+
 @dataclass
 class Project:
-    """used  time of the last use;  subscriptions  by uid"""
+    """used           time of the last use
+    subscriptions  by uid
+    lists          type → the list for which looks wait; `whole`, `part`: those in the background
+    """
 
     connection: ProjectConnection
     snapshot: Snapshot
     used: float = 0.0
     answers: dict[Query, Answer] = field(default_factory=dict)
     subscriptions: dict[str, SubscriptionState] = field(default_factory=dict)
-    lists: dict[str, SingleFlight[None]] = field(default_factory=dict)
-    whole: SingleFlight[None] = field(default_factory=SingleFlight)
-    part: SingleFlight[None] = field(default_factory=SingleFlight)
+    lists: defaultdict[str, SingleFlight[None]] = field(default_factory=_flights)
+    whole: defaultdict[str, SingleFlight[None]] = field(default_factory=_flights)
+    part: defaultdict[str, SingleFlight[None]] = field(default_factory=_flights)
     order: Scheduler = field(default_factory=Scheduler)
     watch: asyncio.Task[None] | None = None
 
     @property
     def watched(self) -> bool:
-        """Whether the watch task runs; it refreshes servers and volumes while an object waits."""
+        """Whether the watch task runs; it refreshes types with states while an object waits."""
         return self.watch is not None and not self.watch.done()
 
     @property
-    def listing(self) -> int:
-        """Number of lists of servers in progress."""
-        return self.whole.flies + self.part.flies
+    def listing(self) -> dict[str, int]:
+        """Type → number of its lists in the background."""
+        return {what: self.whole[what].flies + self.part[what].flies for what in {*self.whole, *self.part}}
 
     def state_of(self, subscription: Subscription) -> SubscriptionState:
         """The state of an object; of one that was moved here since its last look, a new one."""
@@ -143,7 +151,7 @@ class Project:
         """Whether a waiting object needs no request: the watch refreshes this type, or the object has none of it."""
         if not TYPES[what].built or not self.watched or what in self.snapshot.evidence.short_lists:
             return False
-        if what == "server" or any(kind == what for kind, _ in self.snapshot.ids_of(subscription)):
+        if REST[what].lists.watched or any(kind == what for kind, _ in self.snapshot.ids_of(subscription)):
             return self.snapshot.kept(what, settled, time.monotonic())
         return self.snapshot.does(what, settled)
 
@@ -183,8 +191,8 @@ class Project:
         if self.watch:
             self.watch.cancel()
         for flight in (
-            self.whole,
-            self.part,
+            *self.whole.values(),
+            *self.part.values(),
             *self.lists.values(),
             *(answer.flight for answer in self.answers.values()),
         ):

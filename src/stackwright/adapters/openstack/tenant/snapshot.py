@@ -1,41 +1,37 @@
 """Snapshot of a project: recent lists of its resources, shared by all objects that have resources in it.
 
 Ports and volumes are listed completely from time to time. Lists of servers are slow, so mostly only their changes are
-listed: once a minute, or every ten seconds while an object waits for one. For objects that wait for a server to be
-built, a peek lists only the ids of ACTIVE servers twice a second; new servers need no other field. Own writes are
-stored at once, and a list that began before a write does not undo it.
+listed (`ListPolicy.changes`): once a minute, or every ten seconds while an object waits for one. For objects that wait
+for a server to be built, a peek lists only the ids of ACTIVE servers twice a second; new servers need no other field.
+Own writes are stored at once, and a list that began before a write does not undo it.
 """
 
 from __future__ import annotations
 
-import datetime
+from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from stackwright.adapters.openstack.tenant.absence import CONFIRM, AbsenceEvidence
-from stackwright.adapters.openstack.tenant.references import pages, project_filter
-from stackwright.adapters.openstack.tenant.rest_types import REST, resource_of, send
+from stackwright.adapters.openstack.tenant.rest.reads import stamp
+from stackwright.adapters.openstack.tenant.rest.rest_types import REST
 from stackwright.adapters.openstack.tenant.whole_list import WholeList
-from stackwright.adapters.openstack.transport.shapes import resource_in
 from stackwright.core.openstack.clouds import Subscription
-from stackwright.core.openstack.errors import Reason, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES, dependents
 from stackwright.core.openstack.resources import CREATED, CloudResource
 
 if TYPE_CHECKING:
-    from openstack.connection import Connection
+    pass
 
 # Seconds before the last list that a list of changes includes: the clocks of a cloud's hosts differ, and transactions
 # take time.
 OVERLAP = 5.0
-LATEST = 253402300799.0  # the last second of year 9999
-PART = 10.0  # seconds for which peeks replace a list of changed servers
-LEAVING = 1.0  # the same while an object waits for the deletion of a server
+PART = 10.0  # seconds for which peeks replace a list of changes
+LEAVING = 1.0  # the same while an object waits for a deletion
 ABSENT = 60.0  # seconds after which a service that the cloud lacked is tried again
 KEPT = 3.0  # seconds since the last refresh for which a waiting object needs no request
-ACTIVE, DELETED = "ACTIVE", "DELETED"
+DELETED = "DELETED"
 
 
 @dataclass
@@ -46,10 +42,11 @@ class Snapshot:
     things: dict[tuple[str, str], CloudResource] = field(default_factory=dict)
     taken: dict[str, float] = field(default_factory=dict)  # type → start of its last whole list
     fresh: dict[str, float] = field(default_factory=dict)  # type → start of its last list, whole or of changes
-    took: dict[str, float] = field(default_factory=dict)  # type → duration of its last list (servers: peek)
-    whole: WholeList = field(default_factory=WholeList)
-    took_part: float = 0.0  # duration of the last list of changed servers
-    peeked: float = 0.0  # start of the last peek
+    took: dict[str, float] = field(default_factory=dict)  # type → duration of its last list, or peek
+    # For types whose changes are listed: whole lists, duration of the last list of changes, start of the last peek
+    whole: defaultdict[str, WholeList] = field(default_factory=lambda: defaultdict(WholeList))
+    took_part: dict[str, float] = field(default_factory=dict)
+    peeked: dict[str, float] = field(default_factory=dict)
     written: dict[tuple[str, str], float] = field(default_factory=dict)
     evidence: AbsenceEvidence = field(default_factory=AbsenceEvidence)
     # uid → resources with its mark; port id → floating IPs of the port
@@ -87,8 +84,7 @@ class Snapshot:
         changed |= self.merge(listed.values(), began)
         self.taken[what] = began
         self.fresh[what] = max(began, self.fresh.get(what, began))
-        if what == "server":
-            self.whole.ended(began)
+        self.whole[what].ended(began)
         return changed
 
     def update(self, what: str, found: Iterable[CloudResource], began: float) -> set[tuple[str, str]]:
@@ -158,7 +154,8 @@ class Snapshot:
         self.written = {key: when for key, when in self.written.items() if when >= before}
 
     def due(self, what: str, waits: bool, now: float, settled: float = 0.0) -> bool:
-        """Whether a list is due. If no object waits, a new process lists only servers, which suffices without errors.
+        """Whether a list is due. If no object waits, a new process lists only types with `ListPolicy.at_start`, which
+        suffices without errors.
 
         A caller that must prove absence needs a whole list that began at `settled` or later.
         """
@@ -169,7 +166,7 @@ class Snapshot:
             return False
         if self.taken.get(what, 0.0) < settled <= now or self.doubtful(what, now):
             return True
-        begin = self.begun if what != "server" and not waits else -1e9
+        begin = self.begun if not (waits or REST[what].lists.at_start) else -1e9
         return now - self.seen(what, begin) >= self.age(what, waits)
 
     def doubtful(self, what: str, now: float) -> bool:
@@ -186,38 +183,38 @@ class Snapshot:
 
     def seen(self, what: str, never: float = 0.0) -> float:
         """Time of the last refresh, by a list or a peek."""
-        return max(self.fresh.get(what, never), self.peeked if what == "server" else never)
+        return max(self.fresh.get(what, never), self.peeked.get(what, never))
 
-    def peek(self, active: Iterable[str], began: float) -> set[tuple[str, str]]:
-        """Store ids of ACTIVE servers; returns those that changed, without their outdated facts."""
-        known = (self.things.get(("server", id_)) for id_ in active)
-        news = [thing for thing in known if thing and thing.state != ACTIVE and not _leaving(thing)]
-        changed = self.merge((replace(thing, state=ACTIVE, facts=_lasting(thing)) for thing in news), began)
+    def peek(self, what: str, built: Iterable[str], began: float) -> set[tuple[str, str]]:
+        """Store ids of resources that are built; returns those that changed, without their outdated facts."""
+        known, state = (self.things.get((what, id_)) for id_ in built), TYPES[what].built
+        news = [thing for thing in known if thing and thing.state != state and not _leaving(thing)]
+        changed = self.merge((replace(thing, state=state, facts=_lasting(thing)) for thing in news), began)
         self.written.update(dict.fromkeys(changed, began))
-        self.peeked = began
+        self.peeked[what] = began
         return changed
 
-    def due_part(self, ids: Iterable[tuple[str, str]], now: float) -> bool:
-        """Whether a list of changed servers is due for the owners of `ids`; peeks do not show deletions."""
-        servers = (self.things.get(key) for key in ids if key[0] == "server")
-        leaving = any(thing is not None and _leaving(thing) for thing in servers)
-        return now - self.fresh["server"] >= max(LEAVING if leaving else PART, self.took_part)
+    def due_part(self, what: str, ids: Iterable[tuple[str, str]], now: float) -> bool:
+        """Whether a list of changes is due for the owners of `ids`; peeks do not show deletions."""
+        things = (self.things.get(key) for key in ids if key[0] == what)
+        leaving = any(thing is not None and _leaving(thing) for thing in things)
+        return now - self.fresh[what] >= max(LEAVING if leaving else PART, self.took_part.get(what, 0.0))
 
     def age(self, what: str, waits: bool) -> float:
         """Seconds from the start of a list to the start of the next."""
         return REST[what].lists.age(waits, self.took.get(what, 0.0))
 
-    def since(self, clock: float | None) -> str:
-        """Start of the next list of changed servers, in Nova's time; empty if that is unknown.
+    def since(self, what: str, clock: float | None) -> str:
+        """Start of the next list of changes, in the time of the service; empty if that is unknown.
 
-        `clock` is Nova's clock minus ours. The times of changes are no substitute: the servers that changed last may
-        have been deleted, and the clock of the host that changed one may be wrong.
+        `clock` is its clock minus ours. The times of changes are no substitute: the servers that changed last may have
+        been deleted, and the clock of the host that changed one may be wrong.
         """
-        return "" if clock is None else stamp(self.fresh["server"] + clock - OVERLAP)
+        return "" if clock is None else stamp(self.fresh[what] + clock - OVERLAP)
 
-    def due_whole(self, now: float) -> bool:
-        """Whether a whole list of servers is due in addition to lists of changes."""
-        return self.whole.due(self.taken["server"], now)
+    def due_whole(self, what: str, now: float) -> bool:
+        """Whether a whole list is due in addition to lists of changes."""
+        return self.whole[what].due(self.taken[what], now)
 
     def ids_of(self, subscription: Subscription) -> frozenset[tuple[str, str]]:
         """Recorded ids of the object, and those of the resources with its mark."""
@@ -252,40 +249,5 @@ def _leaving(thing: CloudResource) -> bool:
 
 
 def _lasting(thing: CloudResource) -> dict[str, Any]:
-    """Facts that do not depend on a server's state."""
+    """Facts that do not depend on the state."""
     return {name: thing.facts[name] for name in ("metadata", "tags", CREATED) if name in thing.facts}
-
-
-def fetch(connection: Connection, what: str, since: str = "") -> list[CloudResource]:
-    """Fetch a list, whole or of changes since a time. Raises TransientCloudError or TerminalCloudError."""
-    rest = REST[what]
-    params = {**project_filter(connection, rest), **({"changes-since": since} if since else {})}
-    return [resource_of(what, raw) for raw in pages(connection, rest, params, rest.details)]
-
-
-def single(connection: Connection, what: str, id_: str) -> CloudResource | None:
-    """Fetch one resource; None if the cloud returns 404. Raises TransientCloudError or TerminalCloudError."""
-    try:
-        answer = send(connection, what, "GET", f"/{quote(id_, safe='')}")
-    except TransientCloudError as error:
-        if error.cause is not Reason.NOT_FOUND:
-            raise
-        return None
-    return resource_of(what, resource_in(answer, REST[what].key, REST[what].shape))
-
-
-def peek(connection: Connection, since: str) -> list[str]:
-    """Fetch the ids of servers that changed since then and are ACTIVE. Raises TransientCloudError or
-    TerminalCloudError.
-
-    A list of ids takes a fraction of the time of one with details, for which Nova requests the groups of all ports from
-    Neutron.
-    """
-    params = {"changes-since": since, "status": ACTIVE}
-    return [str(raw["id"]) for raw in pages(connection, REST["server"], params)]
-
-
-def stamp(seconds: float) -> str:
-    """A time in the format of changes-since; the first or last valid time for one outside the range."""
-    valid = min(max(0.0, seconds), LATEST)
-    return datetime.datetime.fromtimestamp(valid, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,8 +1,9 @@
-"""Schedules whole lists of servers: from time to time, and after a request whose effect is uncertain.
+"""Schedules whole lists of a type whose changes are listed: from time to time, and after a request whose effect is
+uncertain.
 
-A whole list is the most expensive request to Nova, and Nova fails most requests when it is overloaded. So one list
-serves all objects that needed it when it began, and the next one begins after a pause of three times its duration, or
-of at most a minute if it failed.
+A whole list of servers is the most expensive request to Nova, and Nova fails most requests when it is overloaded. So
+one list serves all objects that needed it when it began, and the next one begins after a pause of three times its
+duration, or of at most a minute if it failed.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from stackwright.adapters.openstack.tenant.rest_types import PAUSE
+from stackwright.adapters.openstack.tenant.rest.rest_types import PAUSE
 
-# Seconds between whole lists of servers: lists of changes include deletions, but not detached volumes or new tags.
+# Seconds between whole lists: lists of changed servers include deletions, but not detached volumes or new tags.
 WHOLE = 180.0
 NEEDED = 4.0  # as PAUSE, for a list that objects need
 SLOWER = 1.5  # factor by which a list is expected to take longer than the last one
@@ -23,7 +24,7 @@ LONGEST_REST = 60.0  # seconds from the end of a list that failed to the next on
 class WholeList:
     """Times are those of a monotonic clock.
 
-    took    duration of the last whole list of servers that succeeded
+    took    duration of the last whole list that succeeded
     failed  duration of the last one if it failed, or 0
     tried   start of the last one in addition to lists of changes, including a failed one
     needed  times at or after which a list must begin, because an object needs it

@@ -17,6 +17,7 @@ from typing import Any
 import yaml
 
 from stackwright.api.errors import name_of
+from stackwright.core.bounds import DIRECTIVE
 
 FILE_CHARACTERS = 64 * 1024  # of a clouds.yaml
 AUTH = frozenset(
@@ -44,7 +45,6 @@ class BadEntry(ValueError):
     """An invalid entry; the message contains all its errors and none of its values."""
 
 
-DIRECTIVE = re.compile(r"^\ufeff?%", re.MULTILINE)
 DEEPEST = 20  # nesting levels
 MOST = 2_000  # keys, values and collections; a cloud has about 35
 
@@ -78,7 +78,7 @@ def entry_of(text: str, cloud: str) -> dict[str, Any]:
 def _clouds(text: str) -> dict[Any, Any]:
     if len(text) > FILE_CHARACTERS:
         raise BadEntry(f"is longer than {FILE_CHARACTERS // 1024} KiB")
-    if DIRECTIVE.search(text):  # libyaml compares each with all others
+    if DIRECTIVE.search(text):
         raise BadEntry("YAML directives (lines that begin with %) are not allowed")
     try:
         _check(yaml.parse(text, _Loader))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from stackwright.core.objects import secret_data
-from stackwright.core.openstack.access import ADMIN_SECRET, TLS_SECRET, Access, NoAccess, access
+from stackwright.core.openstack.deployed.access import ADMIN_SECRET, TLS_SECRET, Access, NoAccess, access
 from stackwright.local.commands import LocalError, Report
 from stackwright.local.config import LocalCluster
 from stackwright.local.steps.context import Context

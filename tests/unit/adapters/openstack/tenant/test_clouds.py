@@ -9,6 +9,7 @@ import itertools
 import json
 import threading
 from base64 import b64encode
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -17,7 +18,6 @@ from unittest.mock import Mock
 import pytest
 import yaml
 
-from stackwright.adapters.openstack.tenant import attach as tenant_attach
 from stackwright.adapters.openstack.tenant import changes as tenant_changes
 from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
 from stackwright.adapters.openstack.tenant import lists as tenant_lists
@@ -26,12 +26,14 @@ from stackwright.adapters.openstack.tenant import snapshot as tenant_snapshot
 from stackwright.adapters.openstack.tenant import whole_list as tenant_whole_list
 from stackwright.adapters.openstack.tenant.absence import CONFIRM, SETTLE
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
-from stackwright.adapters.openstack.tenant.limiter import REQUESTS, SERVERS
+from stackwright.adapters.openstack.tenant.limiter import BUILDS, REQUESTS
 from stackwright.adapters.openstack.tenant.project_session import ANSWERS, Project
-from stackwright.adapters.openstack.tenant.references import KEPT, WHOLE, find
-from stackwright.adapters.openstack.tenant.requests import run
-from stackwright.adapters.openstack.tenant.rest_types import REST, ListPolicy, resource_of
-from stackwright.adapters.openstack.tenant.snapshot import Snapshot, fetch, peek
+from stackwright.adapters.openstack.tenant.rest import attach as tenant_attach
+from stackwright.adapters.openstack.tenant.rest.reads import fetch, peek
+from stackwright.adapters.openstack.tenant.rest.references import KEPT, WHOLE, find
+from stackwright.adapters.openstack.tenant.rest.requests import run
+from stackwright.adapters.openstack.tenant.rest.rest_types import REST, ListPolicy, resource_of
+from stackwright.adapters.openstack.tenant.snapshot import Snapshot
 from stackwright.adapters.openstack.tenant.whole_list import WholeList
 from stackwright.adapters.openstack.transport import login as transport_login
 from stackwright.adapters.openstack.transport import project_connection, single_flight
@@ -44,6 +46,7 @@ from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.clouds import Deferred, Query, Subscription, complete_query, look, query
 from stackwright.core.openstack.clouds import run as submit
 from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.resource_types import TYPES
 from stackwright.core.openstack.resources import SERVER_KEY, CloudRef, CloudResource, mark
 from support.openstack import owned_types
 from support.waiting import until
@@ -375,9 +378,9 @@ def test_a_list_uses_a_small_part_of_the_time_of_its_service(took: float, age: f
 
 @pytest.mark.parametrize(("took", "age"), [(1.0, 180.0), (14.0, 280.0)])
 def test_a_whole_list_of_servers_uses_a_small_part_of_novas_time(took: float, age: float) -> None:
-    snapshot = Snapshot(taken={"server": 100.0}, whole=WholeList(took))
-    assert not snapshot.due_whole(100.0 + age - 0.1)
-    assert snapshot.due_whole(100.0 + age)
+    snapshot = Snapshot(taken={"server": 100.0}, whole=defaultdict(WholeList, server=WholeList(took)))
+    assert not snapshot.due_whole("server", 100.0 + age - 0.1)
+    assert snapshot.due_whole("server", 100.0 + age)
 
 
 def test_a_zone_has_a_name_and_no_id() -> None:
@@ -468,7 +471,7 @@ def test_an_endless_list_is_aborted(cloud: Endless, told: str, asked: int) -> No
     lists: list[Callable[[Any], Any]] = [
         lambda made: fetch(made, "port"),
         lambda made: find(made, query("network")),
-        lambda made: peek(made, "2026-01-01"),
+        lambda made: peek(made, "server", "2026-01-01"),
     ]
     for ask in lists:
         cloud.asked = 0
@@ -704,11 +707,11 @@ class Lists:
         self.single.append((what, id_))
         return next((thing for thing in self.things.get(what, []) if thing.id == id_), None)
 
-    def peek(self, connection: Any, since: str) -> list[str]:
+    def peek(self, connection: Any, what: str, since: str) -> list[str]:
         self.peeks += 1
         if self.fail:
             raise self.fail
-        return [thing.id for thing in self.things.get("server", []) if thing.state == "ACTIVE"]
+        return [thing.id for thing in self.things.get(what, []) if thing.state == TYPES[what].built]
 
 
 @pytest.fixture
@@ -953,14 +956,14 @@ def test_a_peek_shows_only_that_a_server_is_built() -> None:
     snapshot = Snapshot()
     for id_, state, facts in (("1", "BUILD", building), ("2", "ACTIVE", running), ("3", "BUILD", building)):
         snapshot.write(CloudResource("server", id_, state=state, facts=facts), now=1)
-    assert snapshot.peek(["1", "2", "unknown"], began=2) == {("server", "1")}
+    assert snapshot.peek("server", ["1", "2", "unknown"], began=2) == {("server", "1")}
     found = {id_: (thing.state, thing.facts) for (_, id_), thing in snapshot.things.items()}
     lasting = {"tags": ["a"], "metadata": {}}
     assert found == {"1": ("ACTIVE", lasting), "2": ("ACTIVE", running), "3": ("BUILD", building)}
     snapshot.write(CloudResource("server", "1", state="SHUTOFF"), now=3)
-    assert not snapshot.peek(["1"], began=2.5), "it began before"
+    assert not snapshot.peek("server", ["1"], began=2.5), "it began before"
     snapshot.leaving(("server", "3"), now=3)
-    assert not snapshot.peek(["3"], began=4), "it was told to go, which is not to be asked for again"
+    assert not snapshot.peek("server", ["3"], began=4), "it was told to go, which is not to be asked for again"
 
 
 async def test_a_waiting_subscriber_uses_a_recent_snapshot_as_it_is(lists: Lists, time: Time) -> None:
@@ -1018,7 +1021,7 @@ async def test_a_wait_for_a_server_needs_no_list_of_other_types(
 
 def test_a_peek_requests_ids_of_active_servers() -> None:
     services = Services(lambda method, path, params: Response(200, {"servers": [{"id": "1"}, {"id": "2"}]}))
-    assert peek(services, "T") == ["1", "2"]  # type: ignore[arg-type]
+    assert peek(services, "server", "T") == ["1", "2"]  # type: ignore[arg-type]
     assert services.asked == [("GET", "/servers", {"limit": 500, "changes-since": "T", "status": "ACTIVE"})]
 
 
@@ -1026,7 +1029,7 @@ async def test_servers_are_created_in_turn_and_the_next_is_woken_when_a_slot_fre
     lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[Any] = []
-    port_, least = clouds(told), SERVERS[0]
+    port_, least = clouds(told), BUILDS[0]
     bodies = {n: {"id": str(n), "status": "BUILD"} for n in range(least + 1)}
     monkeypatch.setattr(tenant_changes, "run", lambda made, call, _: (call.body["id"], bodies[int(call.body["id"])]))
 
@@ -1086,7 +1089,7 @@ async def test_a_failed_request_for_a_server_frees_its_slot(
 ) -> None:
     port_ = clouds([])
     monkeypatch.setattr(tenant_changes, "run", Mock(side_effect=TerminalCloudError("Rejected", "no")))
-    for n in range(SERVERS[0] + 1):
+    for n in range(BUILDS[0] + 1):
         await look(port_, CLOUD, subscription(n, waits=True, begun=False))
         with pytest.raises(TerminalCloudError, match="no"):
             await submit(port_, CloudCall(CLOUD, "create", SERVER_KEY, f"{UID}{n}"))
@@ -1096,14 +1099,14 @@ async def test_a_failed_request_for_a_server_frees_its_slot(
 async def test_a_wait_for_user_data_blocks_no_other_object(lists: Lists, monkeypatch: pytest.MonkeyPatch) -> None:
     port_ = clouds([])
     monkeypatch.setattr(tenant_changes, "run", lambda made, call, _: (call.uid, {}))
-    for n in range(SERVERS[0] + 1):
+    for n in range(BUILDS[0] + 1):
         await look(port_, CLOUD, subscription(n, waits=True, begun=False))
-    for n in range(SERVERS[0]):
+    for n in range(BUILDS[0]):
         await submit(port_, CloudCall(CLOUD, "create", ("port", "p"), f"{UID}{n}"))
         with pytest.raises(TransientCloudError, match="Waiting for Secret ns/none with the key value"):
             data = (("ns", "none"), "value")
             await submit(port_, CloudCall(CLOUD, "create", SERVER_KEY, f"{UID}{n}", user_data=data))
-    assert await submit(port_, CloudCall(CLOUD, "create", ("port", "p"), f"{UID}{SERVERS[0]}"))
+    assert await submit(port_, CloudCall(CLOUD, "create", ("port", "p"), f"{UID}{BUILDS[0]}"))
     await port_.close()
 
 

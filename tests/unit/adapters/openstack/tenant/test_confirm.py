@@ -14,7 +14,7 @@ from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
 from stackwright.adapters.openstack.tenant import lists as tenant_lists
 from stackwright.adapters.openstack.tenant.absence import CONFIRM, AbsenceEvidence
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
-from stackwright.adapters.openstack.tenant.snapshot import single
+from stackwright.adapters.openstack.tenant.rest.reads import single
 from stackwright.adapters.openstack.tenant.whole_list import WHOLE
 from stackwright.controllers.infra.managed_resources import Owner
 from stackwright.controllers.infra.teardown import plan_removal

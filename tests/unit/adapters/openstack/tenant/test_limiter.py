@@ -8,10 +8,10 @@ import pytest
 
 from stackwright.adapters.openstack.tenant.limiter import (
     AFTER,
+    BUILDS,
     HELD,
     LONG,
     REQUESTS,
-    SERVERS,
     ConcurrencyLimiter,
     Scheduler,
     Subscriber,
@@ -165,7 +165,7 @@ def end(
 def order() -> Scheduler:
     """All servers of a turn are being built."""
     made = Scheduler()
-    for number in range(SERVERS[0]):
+    for number in range(BUILDS[0]):
         assert begin(made, number, PORT)
         assert end(made, number, f"port{number}", PORT) == []
         assert begin(made, number)
@@ -175,9 +175,9 @@ def order() -> Scheduler:
 
 def test_a_server_holds_its_slot_from_its_first_port_until_it_is_built(order: Scheduler) -> None:
     assert not begin(order, 100, PORT)
-    assert order.built({"somebody's": True}, 1.0) == []
-    assert order.built({"id2": False}, 1.0) == [who(100)]
-    assert order.built({"id2": False}, 1.0) == []
+    assert order.built({("server", "somebody's"): True}, 1.0) == []
+    assert order.built({("server", "id2"): False}, 1.0) == [who(100)]
+    assert order.built({("server", "id2"): False}, 1.0) == []
     assert begin(order, 100, PORT)
 
 
@@ -189,7 +189,7 @@ def test_requests_without_a_server_do_not_wait_for_servers(order: Scheduler) -> 
 @pytest.mark.parametrize("key", [PORT, SERVER_KEY])
 def test_a_server_with_a_failed_request_frees_its_slot(key: ResourceKey) -> None:
     order = Scheduler()
-    for number in range(SERVERS[0]):
+    for number in range(BUILDS[0]):
         assert begin(order, number, key)
         end(order, number, f"id{number}" if number else "", key)
     assert begin(order, 100, key)
@@ -214,14 +214,14 @@ def test_a_list_of_servers_counts_as_a_creation_but_one_creation_always_runs() -
     order, most = Scheduler(), REQUESTS[1]
     for number in range(10):  # quick ones: as many as may be
         assert begin(order, number) and end(order, number, f"id{number}") == []
-        order.built({f"id{number}": True}, 1.0)
+        order.built({("server", f"id{number}"): True}, 1.0)
     assert all(begin(order, number) for number in range(10, 10 + most))
     assert not begin(order, 20)
-    order.lists(1)
+    order.lists({"server": 1})
     assert end(order, 10, "id10") == [], "the list has his turn"
-    order.lists(0)
+    order.lists({"server": 0})
     assert end(order, 11, "id11") == [who(20)]
-    order.lists(5)
+    order.lists({"server": 5})
     assert begin(order, 20)
     assert not begin(order, 21)
     assert end(order, 20, "id20") == [who(21)]

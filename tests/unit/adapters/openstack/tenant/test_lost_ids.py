@@ -10,7 +10,7 @@ import pytest
 from keystoneauth1.exceptions import ConnectFailure
 
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
-from stackwright.adapters.openstack.tenant.rest_types import REST
+from stackwright.adapters.openstack.tenant.rest.rest_types import REST
 from stackwright.adapters.openstack.transport import project_connection
 from stackwright.controllers.infra.drift import corrections
 from stackwright.controllers.infra.managed_resources import DesiredResource, Owner, plan_next

@@ -20,8 +20,8 @@ from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
 from stackwright.adapters.openstack.tenant import lists as tenant_lists
 from stackwright.adapters.openstack.tenant import project_session
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
-from stackwright.adapters.openstack.tenant.requests import run
-from stackwright.adapters.openstack.tenant.rules import INTERFACES
+from stackwright.adapters.openstack.tenant.rest.requests import run
+from stackwright.adapters.openstack.tenant.rest.rules import INTERFACES
 from stackwright.adapters.openstack.transport import login, project_connection, responses, single_flight
 from stackwright.adapters.openstack.transport.login import Login
 from stackwright.adapters.openstack.transport.project_connection import GRACE, ProjectConnection

@@ -18,8 +18,9 @@ from stackwright.adapters.openstack.tenant import changes as tenant_changes
 from stackwright.adapters.openstack.tenant import lists as tenant_lists
 from stackwright.adapters.openstack.tenant.absence import SETTLE
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
-from stackwright.adapters.openstack.tenant.rest_types import PAUSE, REST
-from stackwright.adapters.openstack.tenant.snapshot import Snapshot, fetch, single
+from stackwright.adapters.openstack.tenant.rest.reads import fetch, single
+from stackwright.adapters.openstack.tenant.rest.rest_types import PAUSE, REST, ListPolicy
+from stackwright.adapters.openstack.tenant.snapshot import PART, Snapshot
 from stackwright.adapters.openstack.tenant.whole_list import WHOLE, WholeList
 from stackwright.adapters.openstack.transport import single_flight
 from stackwright.adapters.openstack.transport.send import request, state_of
@@ -53,14 +54,17 @@ def test_a_list_of_changes_is_of_those_since_the_last_list_by_novas_clock() -> N
     now, clock = monotonic(), state_of(services).clock("compute")  # type: ignore[arg-type]
     snapshot = Snapshot()
     snapshot.replace("server", [], began=now - 20.0)
-    assert snapshot.since(None) == "", "a whole list is fetched"
-    assert snapshot.since(clock) in ("2031-05-01T10:00:04Z", "2031-05-01T10:00:05Z")
+    assert snapshot.since("server", None) == "", "a whole list is fetched"
+    assert snapshot.since("server", clock) in ("2031-05-01T10:00:04Z", "2031-05-01T10:00:05Z")
     snapshot.replace("port", [], began=now)
     snapshot.update("server", [], began=now - 10.0)
-    assert snapshot.since(clock) in ("2031-05-01T10:00:14Z", "2031-05-01T10:00:15Z")
+    assert snapshot.since("server", clock) in ("2031-05-01T10:00:14Z", "2031-05-01T10:00:15Z")
     snapshot.replace("server", [], began=now - 15.0)
-    assert snapshot.since(clock) in ("2031-05-01T10:00:14Z", "2031-05-01T10:00:15Z"), "it began before"
-    assert (snapshot.since(-1e12), snapshot.since(1e12)) == ("1970-01-01T00:00:00Z", "9999-12-31T23:59:59Z")
+    assert snapshot.since("server", clock) in ("2031-05-01T10:00:14Z", "2031-05-01T10:00:15Z"), "it began before"
+    assert (snapshot.since("server", -1e12), snapshot.since("server", 1e12)) == (
+        "1970-01-01T00:00:00Z",
+        "9999-12-31T23:59:59Z",
+    )
 
 
 @pytest.mark.parametrize("date", ["", "now", "Thu, 99 May 2031 10:00:30 GMT", "1924864830"])
@@ -110,6 +114,24 @@ async def test_only_a_whole_list_proves_that_a_server_is_absent(lists: Lists, ti
     await port_.close()
 
 
+async def test_a_type_is_listed_as_its_entry_says(lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A type that has the list of servers in its entry is peeked at, and its changes are listed."""
+    monkeypatch.setitem(REST, "volume", replace(REST["volume"], lists=REST["server"].lists))
+    monkeypatch.setitem(REST, "server", replace(REST["server"], lists=ListPolicy()))
+    port_, one = clouds([]), replace(subscription(1, waits=True, begun=False), ids=frozenset({("volume", "1")}))
+    lists.things["volume"] = [CloudResource("volume", "1", state="creating")]
+    await look(port_, CLOUD, one)
+    lists.things["volume"] = [CloudResource("volume", "1", state="available")]
+    time.now += PART
+    (project,) = port_._projects.values()
+    await port_._lists.refresh(CLOUD, project, "volume", True)
+    await until(lambda: not project.part["volume"].flies)
+    assert [thing.state for thing in (await look(port_, CLOUD, one)).things] == ["available"]
+    assert (lists.peeks, [partly for what, partly in lists.asked if what == "volume"]) == (1, [False, True])
+    assert [partly for what, partly in lists.asked if what == "server"] == [False]
+    await port_.close()
+
+
 async def test_the_list_that_proves_absence_delays_no_peek(
     lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,7 +149,7 @@ async def test_the_list_that_proves_absence_delays_no_peek(
     time.now += SETTLE + 1
     proof = asyncio.create_task(look(port_, CLOUD, subscription(1, waits=True)))
     try:
-        while not project.whole.flies:
+        while not project.whole["server"].flies:
             await asyncio.sleep(0.01)
         peeks = lists.peeks
         await asyncio.wait_for(refresh(port_), 60)
@@ -187,7 +209,7 @@ async def test_the_list_that_proves_absence_runs_in_the_background_until_the_ret
 ) -> None:
     port_, one = clouds([]), replace(subscription(1, waits=True, begun=False), ids=frozenset())
     await look(port_, CLOUD, one)
-    whole = (await refresh(port_)).snapshot.whole
+    whole = (await refresh(port_)).snapshot.whole["server"]
     whole.took, whole.tried = 10.0, time.now - 10
     after = await fails(port_, "server", monkeypatch)
     begins = (
@@ -198,7 +220,7 @@ async def test_the_list_that_proves_absence_runs_in_the_background_until_the_ret
     for seconds, begun in ((SETTLE, 0), (30 - SETTLE, 1), (10, 1)):
         time.now += seconds
         project = await refresh(port_)
-        await until(lambda: not project.whole.flies)  # noqa: B023
+        await until(lambda: not project.whole["server"].flies)  # noqa: B023
         assert lists.asked.count(("server", False)) == begun
     assert (await look(port_, CLOUD, one)).settled
     assert lists.asked.count(("server", False)) == 1
@@ -214,7 +236,7 @@ async def test_the_watch_runs_until_the_list_that_proves_absence(
     await look(port_, CLOUD, replace(one, waits=True))
     await port_.subscribe(CLOUD, one)
     project = await refresh(port_)
-    project.snapshot.whole.took, project.snapshot.whole.tried = 30.0, time.now
+    project.snapshot.whole["server"].took, project.snapshot.whole["server"].tried = 30.0, time.now
     after = await fails(port_, "server", monkeypatch)
     assert after > 120
     time.now += after - 1
@@ -309,7 +331,7 @@ async def test_a_whole_list_that_fails_leaves_time_too(
     async def watch(after: float) -> int:
         time.now += after
         project = await refresh(port_)
-        await until(lambda: not project.whole.flies)
+        await until(lambda: not project.whole["server"].flies)
         return lists.asked.count(("server", False))
 
     assert await watch(1) == 1

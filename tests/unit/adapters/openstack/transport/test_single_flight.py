@@ -12,7 +12,7 @@ from unittest.mock import Mock
 import pytest
 
 from stackwright.adapters.openstack.tenant import clouds, lists, snapshot
-from stackwright.adapters.openstack.tenant.rest_types import REST, ListPolicy
+from stackwright.adapters.openstack.tenant.rest.rest_types import REST
 from stackwright.adapters.openstack.transport import project_connection, single_flight
 from stackwright.adapters.openstack.transport.single_flight import PATIENCE, SingleFlight
 from stackwright.core.openstack.clouds import Subscription, look, query
@@ -125,7 +125,9 @@ async def test_a_list_with_slow_pages_is_reported_and_used_when_complete(monkeyp
     assert (fetch.asked, find.asked) == (1, 1)
     fetch.permitted.clear()
     fetch.answer = [CloudResource("server", "1", state="SHUTOFF")]
-    monkeypatch.setitem(REST, "server", replace(REST["server"], lists=ListPolicy(0.0, 0.0, 0.0)))
+    monkeypatch.setitem(
+        REST, "server", replace(REST["server"], lists=replace(REST["server"].lists, waiting=0.0, idle=0.0, pause=0.0))
+    )
     monkeypatch.setattr(snapshot, "PART", 0)
     monkeypatch.setattr(lists, "peek", lambda *_: [])
     monkeypatch.setattr(lists, "MOMENT", 0.02)

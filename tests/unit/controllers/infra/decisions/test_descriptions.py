@@ -8,7 +8,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from stackwright.adapters.openstack.tenant.requests import run
+from stackwright.adapters.openstack.tenant.rest.requests import run
 from stackwright.api.infra.cluster.cluster import OpenStackCluster
 from stackwright.api.infra.cluster.parts import SecurityGroupRule
 from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool

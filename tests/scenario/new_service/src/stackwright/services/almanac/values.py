@@ -6,7 +6,7 @@ from stackwright.services.context import CONTROL_PLANE, Context, Values, placed
 from stackwright.services.declaration import Certificate, Contract, Keys, Secret
 from stackwright.services.etcd.values import tooz_url
 from stackwright.services.ingress.endpoints import ingress_values
-from stackwright.services.keystone.catalog import Endpoint, identity
+from stackwright.services.keystone.accounts import Endpoint, identity
 from stackwright.services.mariadb.accounts import database
 from stackwright.services.oslo import api_conf
 from stackwright.services.rabbitmq.accounts import messaging

@@ -1,0 +1,1 @@
+../../lib/bin/answers.sh

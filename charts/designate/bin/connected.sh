@@ -1,0 +1,1 @@
+../../lib/bin/connected.sh

@@ -1,0 +1,1 @@
+../../lib/bin/no_pickles.py

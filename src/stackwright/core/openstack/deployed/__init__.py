@@ -1,0 +1,1 @@
+"""Agents, inventories and access of the clouds that Stackwright deploys. Pure."""
