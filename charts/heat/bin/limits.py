@@ -276,11 +276,13 @@ _parse = hot.Yaql._parse
 
 
 def is_quick(pattern, text):
-    """Whether a match takes STEPS at most, whatever it is: the quantifiers multiply, and none repeats a group."""
+    """Whether a match takes STEPS at most, whatever it is: the quantifiers multiply, none repeats a group, and no step
+    compares a whole group, as a reference to one does.
+    """
     quantifiers, alternatives = sum(map(pattern.count, "*+?{")), pattern.count("|")
-    if re.search(r"\)[*+?{]", pattern) or quantifiers + alternatives > 20 or len(pattern) > 1000:
+    if re.search(r"\)[*+?{]|\(\?[a-zA-Z(-]|\\[1-9]", pattern) or quantifiers + alternatives > 20 or len(pattern) > 1000:
         return False
-    return (len(text) + 1) ** quantifiers * 2**alternatives <= STEPS and not re.search(r"\(\?[a-zA-Z-]", pattern)
+    return (len(text) + 1) ** quantifiers * 2**alternatives <= STEPS
 
 
 class Pattern:

@@ -36,7 +36,7 @@ class Connection:
     def rule(self) -> dict[str, Any]:
         """The ports, as a part of a rule."""
         numbers = [("TCP", port) for port in self.ports] + [("UDP", port) for port in self.udp]
-        return {"ports": [{"port": port, "protocol": name} for name, port in numbers]} if self.ports else {}
+        return {"ports": [{"port": port, "protocol": name} for name, port in numbers]} if numbers else {}
 
 
 _CHARTS: tuple[Chart, ...] = tuple(chart for declared in SERVICES for chart in declared.charts)

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from stackwright.api.services.kinds import ServiceSpec
-from stackwright.services.connections import CONNECTIONS, egress, policies
+from stackwright.services.connections import CONNECTIONS, Connection, egress, policies
 from stackwright.services.context import COMPUTE, GATEWAY, OPENVSWITCH, Context, NodeRef
 from stackwright.services.registry import SERVICES
 from support.paths import GOLDEN
@@ -176,3 +176,8 @@ def test_each_rule_of_a_confined_chart_names_pods_and_ports_but_for_dns():
     for chart in (chart for declared in SERVICES for chart in declared.charts):
         for _, *rules in egress(chart).values():
             assert all(rule["to"] and rule["ports"] for rule in rules)
+
+
+def test_a_listener_of_udp_alone_opens_only_its_ports() -> None:
+    assert Connection("a", "b", (), (), (53,), anyone=True).rule == {"ports": [{"port": 53, "protocol": "UDP"}]}
+    assert Connection("a", "b", (), ()).rule == {}, "all ports"

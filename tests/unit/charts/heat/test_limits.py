@@ -101,7 +101,9 @@ def test_a_wrong_pattern_is_refused_at_once(limits: Any) -> None:
         limits.Pattern("[a")
 
 
-@pytest.mark.parametrize("pattern", ["(a+)+$", "(.*)*x", ".*.*.*.*x", "(a|b|c|d|e)(a|b|c|d|e){9}", "(?i)x"])
+@pytest.mark.parametrize(
+    "pattern", ["(a+)+$", "(.*)*x", ".*.*.*.*x", "(a|b|c|d|e)(a|b|c|d|e){9}", "(?i)x", r"(.*)\1b", "(a)?(?(1)b|c)"]
+)
 def test_a_filter_of_resource_types_is_quick(limits: Any, pattern: str) -> None:
     with pytest.raises(ValueError, match="too much time"):
         limits.filter_of_types(pattern)
