@@ -63,6 +63,7 @@ def test_every_api_is_covered() -> None:
     assert {chart for chart, _ in APIS} == {
         "barbican",
         "cinder",
+        "designate",
         "glance",
         "heat",
         "keystone",

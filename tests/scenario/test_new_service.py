@@ -47,7 +47,7 @@ def add(target: Path, name: str, service: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "service"), [("almanac", "calendar"), ("octavia", "load-balancer")], ids=["any", "of-the-reference"]
+    ("name", "service"), [("almanac", "calendar"), ("aodh", "alarming")], ids=["any", "of-the-reference"]
 )
 def test_a_new_service_needs_its_folders_and_one_line(tmp_path: Path, name: str, service: str) -> None:
     for folder in FOLDERS:

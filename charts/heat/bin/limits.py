@@ -242,7 +242,7 @@ def asked(name, arguments):
 
 
 def evaluated(text):
-    command = [sys.executable, "-P", Path(__file__).with_name("apart.py")]
+    command = [sys.executable, "-BP", Path(__file__).with_name("apart.py")]
     try:
         # No pipes: nothing waits for them, and what is written, and read here, is limited.
         with open(os.memfd_create("question"), "w+b") as question, open(os.memfd_create("answer"), "rb") as answer:

@@ -20,8 +20,8 @@ def neutron(world: World) -> dict[str, Any]:
 async def test_it_is_ready_with_locks_databases_and_a_key_that_is_only_in_its_secret() -> None:
     world = await ready_world(features={**DNS, "designate": {"backend": {"name_servers": ["ns1.example.org"]}}})
     assert world.ready()
-    assert {"designate", "powerdns"} <= {user for _, user in world.sql.users}
-    assert "designate" in world.identity.catalog
+    assert {"designate", "powerdns"} <= {user for _, user in world.accounts.database.users}
+    assert "designate" in world.accounts.identity.catalog
     assert {"coordination", "dns"} <= set(world.osdpl["status"]["services"])  # type: ignore[index]
     (key,) = secret_data(world.get(SECRET, POWERDNS_KEY)).values()
     releases = world.bundle("designate")["spec"]["releases"]
@@ -37,7 +37,7 @@ async def test_neutron_publishes_names_as_long_as_the_cloud_has_the_service() ->
     await world.settle()
     assert world.ready()
     assert "external_dns_driver" not in neutron(world)
-    assert "designate" not in world.identity.catalog
+    assert "designate" not in world.accounts.identity.catalog
     assert not world.get(HelmBundle.KIND, "openstack-designate")
     world.cloud(whole=True, features=DNS)
     await world.settle()

@@ -435,7 +435,7 @@ def test_an_internal_error_is_one_line_with_its_place(
     told = capsys.readouterr().err
     line = told.splitlines()[-1]
     assert ended.value.code == 1
-    assert line.startswith("Internal error: KeyError at runtime/cycle/cycle.py:")
+    assert line.startswith("Internal error: KeyError at runtime/cycle/pausing.py:")
     assert line.endswith("please report this message and the output of the command with --verbose")
     assert ("Traceback" in told, "hunter2" in told) == (verbose, verbose)
 

@@ -37,6 +37,7 @@ def resolve(snippet: Any, nullable: bool = False) -> Any:
 
 @pytest.fixture
 def limits(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # in the folder of the chart
     for name in MODULES:
         module = ModuleType(name)
         module.__dict__.update({each: SimpleNamespace() for each in NAMES})
