@@ -23,7 +23,7 @@ DNS = 53
 
 @dataclass(frozen=True)
 class Connection:
-    """Connections from `sources`, or from anyone, to a component, on some ports of TCP (empty: all) and UDP."""
+    """Connections from `sources`, or from anyone, to a component, on some ports of TCP and UDP (both empty: all)."""
 
     application: str
     component: str

@@ -31,7 +31,7 @@ INGRESS = "ingress"
 class Listener:
     """Ports of a component of a chart, to which other pods may connect.
 
-    ports    of TCP; empty: all
+    ports    of TCP; empty without `udp`: all
     udp      ports of UDP
     anyone   whether everybody may connect, also from outside of the cluster
     name     the name by which charts declare connections to it in `calls`

@@ -78,17 +78,21 @@ def _designate_conf(context: Context) -> Values:
     }
 
 
+def _endpoints(context: Context) -> Values:
+    """Both charts need those of both: zones are transferred from mdns, and PowerDNS is managed by its API."""
+    return {
+        "cluster_domain_suffix": context.spec.cluster_domain,
+        "mdns": {"port": {"dns": {"default": MDNS_PORT}}},
+        POWERDNS: {"port": {"api": {"default": POWERDNS_API_PORT}, "dns": {"default": DNS_PORT}}},
+    }
+
+
 def chart_values(context: Context) -> Values:
     spec = context.spec
     size = SIZES[spec.size]
     replicas = {name: getattr(size, name) for name in ("api", "central", "mdns", "producer", "worker")}
     return {
-        "endpoints": {
-            "cluster_domain_suffix": spec.cluster_domain,
-            "dns": {"port": {"api": {"default": PORT}}},
-            "mdns": {"port": {"dns": {"default": MDNS_PORT}}},
-            POWERDNS: {"port": {"api": {"default": POWERDNS_API_PORT}, "dns": {"default": DNS_PORT}}},
-        },
+        "endpoints": {**_endpoints(context), "dns": {"port": {"api": {"default": PORT}}}},
         "network": ingress_values(context),
         "labels": placed(CONTROL_PLANE, *replicas, "job"),
         "pod": {"replicas": replicas, "resources": limits(api=size.api_workers)},
@@ -112,11 +116,7 @@ def powerdns_values(context: Context) -> Values:
     backend = context.settings.backend
     protocols = [name.upper() for name in backend.protocol.split("+")] if backend.external_ip else []
     return {
-        "endpoints": {
-            "cluster_domain_suffix": context.spec.cluster_domain,
-            POWERDNS: {"port": {"api": {"default": POWERDNS_API_PORT}, "dns": {"default": DNS_PORT}}},
-            "mdns": {"port": {"dns": {"default": MDNS_PORT}}},
-        },
+        "endpoints": _endpoints(context),
         "network": {
             "public": {"protocols": protocols, "address": backend.external_ip or ""},
             "host_port": {"dns": DNS_PORT if backend.on_nodes else None},
